@@ -63,6 +63,7 @@ const BLOCKING: &[&str] = &[
     "atelier_studio::preloading",
     "atelier_studio::styles",
     "atelier_studio::results",
+    "atelier_studio::vision",
     "crate::gui::canvas::work",
     "crate::gui::create::work",
     "crate::gui::dialog",

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use atelier_core::canvas::{DocumentContent, TileImage};
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_media::canvas_file::write_canvas;
 use atelier_studio::results::store_picture;
@@ -24,7 +25,7 @@ use desktop::Desktop;
 use image::RgbImage;
 use screen::Area;
 use serde_json::json;
-use testkit::tiny;
+use testkit::{onnx, tiny};
 
 /// Longest wait for the program, on a busy machine.
 const LONG: Duration = Duration::from_mins(2);
@@ -301,4 +302,65 @@ fn a_canvas_file_is_opened_from_the_command_line_and_keeps_its_name_after_a_rest
     end(desktop)?;
     assert_eq!(atelier_media::canvas_file::read_canvas(&file)?.layers().len(), 1);
     Ok(())
+}
+
+/// A canvas file with a picture that is red at the left and grey at the right.
+fn two_halves(home: &Path) -> Result<PathBuf> {
+    let file = home.join("halves.atelier");
+    let row = [[230, 20, 20].repeat(SIDE as usize / 2), GREY.repeat(SIDE as usize / 2)].concat();
+    let pixels = Rgb8::new(SIDE, SIDE, row.repeat(SIDE as usize)).context("as many bytes as pixels")?;
+    write_canvas(&file, &DocumentContent::new("Picture", TileImage::of_picture(&pixels))?)?;
+    Ok(file)
+}
+
+#[test]
+fn the_background_is_cut_out_by_a_model_in_the_models_folder_and_undo_brings_it_back() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let models = Paths::beneath(home.path()).models;
+    fs::create_dir_all(&models)?;
+    fs::write(models.join("isnet-red.onnx"), onnx::red_segmenter(64))?;
+    let file = two_halves(home.path())?;
+    let mut desktop = start_with(home.path(), &[&file])?;
+    let area = canvas(&mut desktop)?;
+    let (left, right) =
+        ((area.x + area.width / 2 - 60, area.y + area.height / 2), (area.x + area.width / 2 + 60, area.y + area.height / 2));
+    wait_for_colour(&mut desktop, "the picture", right, is_grey)?;
+    desktop.click("Cut out and find")?;
+    desktop.click("Cut out the background")?;
+    desktop.wait("what was done", LONG, |desktop| {
+        desktop.find_by(|it| it.name == "The background was cut out by isnet-red (family: isnet).")
+    })?;
+    wait_for_colour(&mut desktop, "the ground beneath", right, |colour| !is_grey(colour))?;
+    assert!(pixel(&desktop.shot()?, left)[0] > 200, "what is in front stays");
+    shoot(&mut desktop, "canvas-cutout.png")?;
+    desktop.press("ctrl+s")?;
+    desktop.wait_for("Canvas halves, 64 × 64", LONG)?;
+    let kept = atelier_media::canvas_file::read_canvas(&file)?;
+    let pixels = &kept.layers()[0].pixels;
+    assert_eq!((pixels.pixel(10, 30), pixels.pixel(50, 30)[3]), ([230, 20, 20, 255], 0));
+    desktop.press("ctrl+z")?;
+    wait_for_colour(&mut desktop, "the background again", right, is_grey)?;
+    end(desktop)
+}
+
+#[test]
+fn a_detector_in_the_models_folder_gives_a_region_for_each_face() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let models = Paths::beneath(home.path()).models;
+    fs::create_dir_all(&models)?;
+    let found = [vec![16.0, 16.0, 16.0, 16.0, 0.9, 0.0], vec![48.0, 16.0, 8.0, 8.0, 0.0, 0.7]];
+    fs::write(models.join("faces.onnx"), onnx::detector(64, &["face", "hand"], &found))?;
+    let file = two_halves(home.path())?;
+    let mut desktop = start_with(home.path(), &[&file])?;
+    canvas(&mut desktop)?;
+    desktop.click("Cut out and find")?;
+    desktop.wait_for("faces", LONG)?;
+    desktop.click("Find faces and hands")?;
+    for layer in ["Layer face 1", "Layer hand 1"] {
+        desktop.wait_for(layer, LONG)?;
+    }
+    shoot(&mut desktop, "canvas-regions.png")?;
+    desktop.press("ctrl+z")?;
+    desktop.wait("the layers as they were", LONG, |desktop| Ok(desktop.find("Layer face 1")?.is_none().then_some(())))?;
+    end(desktop)
 }

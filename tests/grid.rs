@@ -75,15 +75,19 @@ impl Counted {
 }
 
 /// Makes the cells as a sheet, and each alone: the same bytes, and what was foretold of both.
-fn compare(base: &Recipe, axes: &[&str]) {
+fn compare(base: &Recipe, axes: &[&str], drafts_first: bool) {
     let cells = cells(base, axes);
-    let forecast = Grid::forecast(&cells, |_| None);
+    let turns = Grid::turns(&cells, drafts_first);
+    let forecast = Grid::forecast(&turns, |_| None);
     let sheet = Engine::start();
     let (mut together, mut apart) = (Counted::default(), Counted::default());
-    for index in Grid::order(&cells) {
-        let recipe = &cells[index].recipe;
+    for turn in &turns {
+        let (recipe, index) = (&turn.recipe, turn.cells[0]);
         let said = run(&sheet, recipe, true);
         together.add(&said);
+        if turn.is_draft {
+            continue;
+        }
         let alone = Engine::start();
         let own = run(&alone, recipe, false);
         assert_eq!(said.pixels(), own.pixels(), "{axes:?}: {:?}", cells[index].at);
@@ -91,17 +95,20 @@ fn compare(base: &Recipe, axes: &[&str]) {
         apart.encodings += Counted::texts(&alone);
     }
     together.encodings = Counted::texts(&sheet);
+    assert_eq!(forecast.drafts > 0, drafts_first, "{axes:?}");
     let foretold = Counted { loads: forecast.loads, encodings: forecast.encodings as u64, evaluations: forecast.evaluations };
     assert_eq!(together, foretold, "{axes:?}");
     let mut single = Counted::default();
     for cell in &cells {
-        let own = Grid::forecast(std::slice::from_ref(cell), |_| None);
+        let own = Grid::forecast(&Grid::turns(std::slice::from_ref(cell), false), |_| None);
         single.loads += own.loads;
         single.encodings += own.encodings as u64;
         single.evaluations += own.evaluations;
     }
     assert_eq!(apart, single, "{axes:?}, each alone");
-    assert_eq!(apart.evaluations, together.evaluations + forecast.kept_evaluations);
+    let drafts = turns.iter().filter(|turn| turn.is_draft);
+    let drafts: u64 = drafts.map(|turn| Grid::forecast(std::slice::from_ref(turn), |_| None).evaluations).sum();
+    assert_eq!(apart.evaluations + drafts, together.evaluations + forecast.kept_evaluations);
     println!("{axes:?}: {} pictures, together {together:?}, alone {apart:?}", cells.len());
 }
 
@@ -112,19 +119,27 @@ fn a_sheet_of_48_cells_takes_what_was_foretold_and_each_is_the_picture_alone() {
     let own = base.files.get(FileRole::Diffusion).unwrap().to_owned();
     let models = format!("model={},{}", own.display(), other.display());
     let base = Recipe { steps: 2, ..base };
-    compare(&base, &["cfg=1..6/6", "{red|blue|green|dark}", &models]);
+    compare(&base, &["cfg=1..6/6", "{red|blue|green|dark}", &models], false);
     let seeds = cells(&base, &["seed=1..4", "{red|blue|green|dark}", "sampler=euler,heun,lcm"]);
-    let forecast = Grid::forecast(&seeds, |_| None);
+    let forecast = Grid::forecast(&Grid::turns(&seeds, false), |_| None);
     assert_eq!((forecast.pictures, forecast.loads, forecast.encodings), (48, 1, 5));
 }
 
 #[test]
 fn steps_are_shared_where_only_what_comes_after_them_differs() {
     let second = Hires { scale: 1.5, strength: 0.5, ..Hires::default() };
-    compare(&Recipe { hires: Some(second), ..recipe() }, &["hires.strength=0,0.5", "hires.scale=1,2", "sampler=euler_a,heun"]);
-    compare(&recipe(), &["last_step=1,2,none", "seed=1,2"]);
+    compare(&Recipe { hires: Some(second), ..recipe() }, &["hires.strength=0,0.5", "hires.scale=1,2", "sampler=euler_a,heun"], false);
+    compare(&recipe(), &["last_step=1,2,none", "seed=1,2"], false);
     // Not dpm++2s_a, which computes the first step of a flow model at once: it takes one less.
-    compare(&recipe(), &["sampler=dpm2,res_2s,lcm", "last_step=2,none"]);
+    compare(&recipe(), &["sampler=dpm2,res_2s,lcm", "last_step=2,none"], false);
+}
+
+#[test]
+fn drafts_first_compute_no_step_twice_and_each_cell_is_the_picture_alone() {
+    let base = Recipe { steps: 8, guidance: 2.0, ..recipe() };
+    compare(&base, &["sampler=euler,heun", "seed=1,2"], true);
+    let second = Hires { scale: 1.5, strength: 0.5, ..Hires::default() };
+    compare(&Recipe { hires: Some(second), ..base }, &["hires.scale=1,1.5,2", "steps=4,8,12"], true);
 }
 
 #[test]

@@ -314,3 +314,28 @@ fn who_has_no_models_sees_good_first_ones_and_may_begin_at_once() -> Result<()> 
     assert!(desktop.wait_for("Generate", LONG)?.enabled, "nothing is missing");
     Ok(())
 }
+
+#[test]
+fn a_right_click_on_the_search_pastes_what_was_copied_from_it() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut desktop = open(home.path(), (1440, 900), "dark", None)?;
+    desktop.fill("Search models", "flux")?;
+    desktop.press("ctrl+a")?;
+    let field = desktop.wait_for("Search models", LONG)?.area.context("the field has no place on the screen")?;
+    let (x, y) = field.centre();
+    desktop.right_click_at(x, y)?;
+    desktop.click("Copy")?;
+    desktop.wait("the end of the menu", LONG, |desktop| Ok(desktop.find("Paste")?.is_none().then_some(())))?;
+    desktop.press("ctrl+a")?;
+    desktop.press("Delete")?;
+    let holds = |text: &'static str| {
+        move |desktop: &mut Desktop| Ok(desktop.find_by(|it| it.name == "Search models" && it.value == text)?.map(drop))
+    };
+    desktop.wait("an empty field", LONG, holds(""))?;
+    desktop.right_click_at(x, y)?;
+    desktop.click("Paste")?;
+    desktop.wait("what was copied", LONG, holds("flux"))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}

@@ -2,7 +2,9 @@
 //! `cargo xtask screenshots`.
 //!
 //! They are written to the folder that the environment variable `ATELIER_SHOTS` names, else to
-//! docs/screenshots. A new built-in model is a reason to take them again.
+//! docs/screenshots. A new built-in model is a reason to take them again. Where `ATELIER_VIEWS` names
+//! a folder, every view goes there in five sizes and both themes, with a line on each button that is
+//! cut off or lies on another.
 
 #![cfg(target_os = "linux")]
 
@@ -14,10 +16,11 @@ mod screen;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
+use eframe::egui::accesskit::Role;
 use image::RgbImage;
 use image::imageops::{FilterType, replace, resize};
 use screen::Area;
@@ -402,6 +405,218 @@ fn compare(desktop: &mut Desktop) -> Result<()> {
     desktop.press("c")?;
     desktop.wait_for("Side by side", LONG)?;
     desktop.wait("the table", LONG, |desktop| desktop.find_by(|it| it.name == "Setting"))?;
+    Ok(())
+}
+
+/// Takes every view in this theme and size, and says which buttons lie on each other or are cut off by
+/// the window's edge.
+fn every_view(theme: &'static str, size: (u32, u32), folder: &Path) -> Result<Vec<String>> {
+    let session = Session::new(theme, size)?;
+    session.generate("golden dunes at dawn, a full sun", 5, (320, 208))?;
+    let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
+    let mut told = Vec::new();
+    let mut take = |desktop: &mut Desktop, view: &str| {
+        let name = format!("{view}-{theme}-{}x{}.png", size.0, size.1);
+        desktop.move_to(size.0 - 4, size.1 - 4)?;
+        desktop.screenshot(&folder.join(&name))?;
+        told.extend(misplaced(desktop, size)?.into_iter().map(|what| format!("{name}: {what}")));
+        Ok::<_, anyhow::Error>(())
+    };
+    take(&mut desktop, "start")?;
+    let picture = paint(&session, &mut desktop)?;
+    take(&mut desktop, "create")?;
+    for (view, keys) in [("devices", "ctrl+2"), ("models", "ctrl+3"), ("gallery", "ctrl+4")] {
+        desktop.press(keys)?;
+        take(&mut desktop, view)?;
+    }
+    desktop.press("ctrl+1")?;
+    open_canvas(&mut desktop, picture, "m")?;
+    desktop.press("F7")?;
+    desktop.wait_for("Add a layer", LONG)?;
+    take(&mut desktop, "canvas")?;
+    desktop.kill()?;
+    Ok(told)
+}
+
+/// Buttons that lie on each other, and those that the window's edge cuts off.
+fn misplaced(desktop: &mut Desktop, size: (u32, u32)) -> Result<Vec<String>> {
+    /// Pixels that may be shared: a border, or a rounded corner.
+    const SHARED: u32 = 3;
+    let buttons: Vec<_> = desktop.controls()?.into_iter().filter(|it| it.role == Role::Button).collect();
+    let placed: Vec<_> = buttons.iter().filter_map(|it| Some((it.name.as_str(), it.area?))).collect();
+    let shared = |a: u32, long: u32, b: u32, other: u32| (a + long).min(b + other).saturating_sub(a.max(b));
+    let mut told = Vec::new();
+    for (index, (name, area)) in placed.iter().enumerate() {
+        if area.x + area.width > size.0 + SHARED && area.x < size.0 {
+            told.push(format!("{name} is cut off at the right"));
+        }
+        for (other, beside) in placed.iter().skip(index + 1) {
+            let (wide, high) = (shared(area.x, area.width, beside.x, beside.width), shared(area.y, area.height, beside.y, beside.height));
+            let holds = |one: &Area, two: &Area| {
+                shared(one.x, one.width, two.x, two.width) == two.width && shared(one.y, one.height, two.y, two.height) == two.height
+            };
+            // A control on a picture is meant to lie there.
+            if wide > SHARED && high > SHARED && !holds(area, beside) && !holds(beside, area) {
+                told.push(format!("{name} and {other} lie on each other by {wide} x {high}"));
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// A person at work: counts what the hands do, and tells the time that it took.
+struct Work<'a> {
+    desktop: &'a mut Desktop,
+    actions: u32,
+    begun: Instant,
+}
+
+impl<'a> Work<'a> {
+    fn begin(desktop: &'a mut Desktop) -> Self {
+        Self { desktop, actions: 0, begun: Instant::now() }
+    }
+
+    fn click(&mut self, name: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.click(name)
+    }
+
+    fn press(&mut self, keys: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.press(keys)
+    }
+
+    fn type_text(&mut self, text: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.type_text(text)
+    }
+
+    fn drag(&mut self, from: (u32, u32), to: (u32, u32)) -> Result<()> {
+        self.actions += 1;
+        self.desktop.drag(from, to)
+    }
+
+    /// The first control whose name begins so.
+    fn wait(&mut self, start: &str) -> Result<Area> {
+        let found = self.desktop.wait(start, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(start) && it.area.is_some()))?;
+        found.area.with_context(|| format!("{start} has no place on the screen"))
+    }
+
+    fn end(self, what: &str) {
+        println!("| {what} | {} | {:.1} |", self.actions, self.begun.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+#[ignore = "counts what hands do and the seconds of seven pieces of work, with nothing to keep: run it with --nocapture"]
+fn seven_pieces_of_work() -> Result<()> {
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "seed": 21 }))?;
+    println!("| work | actions | seconds |\n|---|---|---|");
+
+    let mut work = Work::begin(&mut desktop);
+    work.click("cliffs above the sea at dawn")?;
+    work.wait("Picture, ")?;
+    work.end("the first picture");
+
+    // A picture is at hand: four near it, one of them upscaled and saved as JPEG.
+    let elsewhere = session.home.path().join("out.jpg");
+    let mut work = Work::begin(&mut desktop);
+    let (x, y) = work.wait("Picture, ")?.centre();
+    work.actions += 1;
+    work.desktop.click_beside_text(x, y)?;
+    work.press("v")?;
+    let chosen = work.wait("Picture 4 of 5, seed")?.centre();
+    work.wait("Picture 5 of 5, seed")?;
+    work.actions += 1;
+    work.desktop.click_at(chosen.0, chosen.1)?;
+    work.press("u")?;
+    work.wait("Picture 6 of 6")?;
+    work.press("ctrl+s")?;
+    work.wait("Path of the copy")?;
+    work.press("ctrl+a")?;
+    work.type_text(elsewhere.to_str().context("a folder has a name in Unicode")?)?;
+    work.press("Return")?;
+    work.desktop.wait("the JPEG", LONG, |_| Ok(elsewhere.exists().then_some(())))?;
+    work.end("four variations, one chosen, upscaled and saved as JPEG");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "the sea at sunset, without boats", "seed": 5 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    let mut work = Work::begin(&mut desktop);
+    let (x, y) = picture.centre();
+    work.actions += 1;
+    work.desktop.click_beside_text(x, y)?;
+    work.press("m")?;
+    let (x, y) = work.wait("Canvas, ")?.centre();
+    work.drag((x - 60, y + 60), (x + 60, y + 60))?;
+    work.press("ctrl+Return")?;
+    work.wait("Candidate 1, ")?;
+    work.click("Accept")?;
+    work.desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    work.end("a part masked, generated anew and accepted");
+
+    let mut work = Work::begin(&mut desktop);
+    work.press("F7")?;
+    work.click("Layer types")?;
+    work.click("Add a region")?;
+    work.drag((x - 60, y - 120), (x + 20, y - 120))?;
+    work.click("Prompt of the region")?;
+    work.type_text("a full moon")?;
+    work.click("Generate this region")?;
+    work.wait("Candidate 1, ")?;
+    work.click("Accept")?;
+    work.desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    work.end("a region with words of its own");
+    end(desktop)?;
+
+    // Closed and opened again, the canvas is there without a hand.
+    let (home, model) = session.folders()?;
+    let begun = Instant::now();
+    let mut desktop = Desktop::start(Path::new(PROGRAM), &[], &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], LARGE)?;
+    let mut work = Work { desktop: &mut desktop, actions: 0, begun };
+    work.wait("Canvas, ")?;
+    work.end("a canvas of the last session");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "a sailing boat on the sea at sunset", "seed": 7 }))?;
+    let mut work = Work::begin(&mut desktop);
+    work.press("ctrl+g")?;
+    work.desktop.wait("a picture of Live", LONG, |desktop| Ok(desktop.find("Accept the live picture")?.filter(|it| it.enabled)))?;
+    work.end("a live picture of the prompt");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "golden dunes at dawn" }))?;
+    let mut work = Work::begin(&mut desktop);
+    for _ in 0..20 {
+        work.press("ctrl+shift+Return")?;
+    }
+    let count = || session.pictures().len();
+    work.desktop.wait("twenty pictures", LONG, |_| Ok((count() == 20).then_some(())))?;
+    work.end("twenty pictures, none like another");
+    let mut pictures: Vec<Vec<u8>> = session.pictures().iter().map(fs::read).collect::<Result<_, _>>()?;
+    pictures.sort();
+    pictures.dedup();
+    ensure!(pictures.len() == 20, "{} pictures differ", pictures.len());
+    end(desktop)
+}
+
+#[test]
+#[ignore = "takes every view in five sizes and both themes, to be looked at: ATELIER_VIEWS=FOLDER cargo xtask screenshots"]
+fn every_view_in_five_sizes_and_both_themes() -> Result<()> {
+    // They are looked at and not kept.
+    let Some(folder) = std::env::var_os("ATELIER_VIEWS").map(PathBuf::from) else { return Ok(()) };
+    fs::create_dir_all(&folder)?;
+    for size in [(640, 480), (900, 1400), SMALL, LARGE, (3840, 2160)] {
+        for theme in ["dark", "light"] {
+            for what in every_view(theme, size, &folder)? {
+                println!("{what}");
+            }
+        }
+    }
     Ok(())
 }
 

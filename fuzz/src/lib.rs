@@ -10,7 +10,7 @@ use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Rgb8};
 use atelier_downloads::{UnpackList, downloaded_files, is_download_list, unpack_archive};
 use atelier_gallery::{Database, FolderKind, Order, Query};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
-use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
+use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header, read_onnx_header};
 use atelier_media::canvas_file::read_canvas;
 use atelier_media::{
     Metadata, RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
@@ -58,6 +58,7 @@ pub fn model_file(bytes: &[u8]) -> bool {
     let path = &scratch.path;
     let header = read_header(path);
     let _ = inspect_file(path);
+    let _ = read_onnx_header(path);
     for role in FileRole::ALL {
         let files: ModelFiles = [(role, path.clone())].into_iter().collect();
         let _ = HeaderCache::default().check(&files, &[]);

@@ -116,7 +116,8 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
         write_message(err.as_mut(), &format!("warning: {busy}"));
     }
     let mut times = Times { known: Vec::new(), is_unknown: false };
-    let forecast = Grid::forecast(&cells, |recipe| times.of(recipe, &listed, handle));
+    let turns = Grid::turns(&cells, false);
+    let forecast = Grid::forecast(&turns, |recipe| times.of(recipe, &listed, handle));
     let forecast_line = forecast_line(&forecast);
     let forecast = forecast.to_string();
     if flags.dry_run {
@@ -139,9 +140,9 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     let mut index = PictureIndex::new(paths);
     index.begin_group();
     let (mut pictures, mut exit) = (BTreeMap::<_, Arc<Rgb8>>::new(), Exit::Done);
-    for at in Grid::order(&cells) {
-        let Some(cell) = cells.get(at) else { continue };
-        let caption = grid.caption(cell.at);
+    for turn in turns {
+        let Some(cell) = turn.cells.first().and_then(|cell| cells.get(*cell)) else { continue };
+        let caption = grid.captions().caption(cell.at);
         output.reporter.message(&caption);
         output.json(&Line::Cell { at: cell.at.map(|index| index + 1), caption });
         let recipe = Box::new(cell.recipe.clone());
@@ -164,7 +165,7 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
             Exit::Failed | Exit::Usage | Exit::Incomplete => exit = ended,
         }
     }
-    let kept = draw_sheet(&grid, &pictures).map_err(|error| error.to_string()).and_then(|drawn| {
+    let kept = draw_sheet(grid.captions(), &pictures).map_err(|error| error.to_string()).and_then(|drawn| {
         let prompt = cells.first().map_or("", |cell| cell.recipe.prompt.as_str());
         let kept = keep_sheet(&drawn, &folder, file.as_deref(), prompt, &mut index).map_err(|error| error.to_string());
         kept.map(|path| (path, drawn.width(), drawn.height()))
@@ -183,7 +184,7 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
 }
 
 fn forecast_line(forecast: &Forecast) -> Line {
-    let Forecast { pictures, loads, encodings, evaluations, kept_evaluations, secs } = *forecast;
+    let Forecast { pictures, drafts: _, loads, encodings, evaluations, kept_evaluations, secs } = *forecast;
     Line::Forecast { pictures, loads, encodings, evaluations, kept_evaluations, secs }
 }
 

@@ -2,8 +2,6 @@
 
 use std::env;
 use std::io::Write;
-use std::num::NonZero;
-use std::thread;
 
 use super::exit::Exit;
 use super::flags::{CutoutFlags, DetectFlags, ThreadFlags};
@@ -14,7 +12,7 @@ use atelier_core::advice::Advice;
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_media::{Metadata, PictureError, read_fine_image, read_metadata, with_opacity, write_picture};
-use atelier_studio::vision::{self, VisionLimits, VisionWorker};
+use atelier_studio::vision::{self, VisionWorker};
 
 /// Why there is no result.
 enum Failure {
@@ -96,9 +94,8 @@ fn with_worker<T>(
     run: impl FnOnce(&VisionWorker<'_>) -> Result<T, Advice>,
 ) -> Result<T, Failure> {
     let program = env::current_exe()?;
-    let threads = flags.threads.map_or_else(|| thread::available_parallelism().map_or(1, NonZero::get), usize::from);
     let is_cancelled = || interrupt.pressed();
-    let worker = VisionWorker { program: &program, threads, limits: VisionLimits::of_machine(), is_cancelled: &is_cancelled };
+    let worker = VisionWorker::of_machine(&program, flags.threads.map(usize::from), &is_cancelled);
     run(&worker).map_err(|advice| if interrupt.pressed() { Failure::Cancelled } else { advice.into() })
 }
 

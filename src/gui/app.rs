@@ -222,7 +222,8 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
-            grid: grid::State::default(),
+            // A window beside another one leaves its sheet alone.
+            grid: grid::State::new(options.paths.as_ref().filter(|_| options.beside.is_none()).map(Paths::sheet_file)),
             guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
@@ -252,6 +253,7 @@ impl App {
             memory::update::start(features.memory, context);
             styles::update::start(features.styles, context);
             canvas::update::start(features.canvas, context);
+            grid::update::start(features.grid, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
             create::completion::read_lists(features.create.wildcards.clone(), tags, context);

@@ -72,6 +72,7 @@ pub(crate) enum Icon {
     Compare,
     Trash,
     Upscale,
+    Scissors,
 }
 
 impl Icon {
@@ -135,6 +136,7 @@ impl Icon {
             Self::Compare => Glyph::Columns2,
             Self::Trash => Glyph::Trash2,
             Self::Upscale => Glyph::ImageUpscale,
+            Self::Scissors => Glyph::Scissors,
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum FileKind {
     Picture,
     /// A canvas that was saved.
     Canvas,
+    /// A model that looks at pictures.
+    Vision,
     /// A model file, but nobody knows which part.
     Unknown,
     /// Neither a model nor a picture.
@@ -52,6 +54,7 @@ pub(crate) fn identify(path: &Path) -> FileKind {
                 None => FileKind::Unknown,
             },
         },
+        "onnx" if atelier_library::read_onnx_header(path).is_ok_and(|header| header.role().is_some()) => FileKind::Vision,
         _ => FileKind::Unsupported,
     }
 }

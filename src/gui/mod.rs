@@ -7,6 +7,7 @@
 
 mod app;
 mod autosave;
+mod bidi;
 pub mod canvas;
 mod clipboard;
 mod command;
@@ -44,6 +45,7 @@ mod shortcut;
 pub mod state;
 pub mod styles;
 pub mod theme;
+mod text_menu;
 mod toolbar;
 mod typed_letters;
 mod typed_path;

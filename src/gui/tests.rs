@@ -56,6 +56,7 @@ mod styles;
 mod times;
 mod trials;
 mod typing;
+mod vision;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

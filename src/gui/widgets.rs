@@ -10,6 +10,7 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
+use crate::gui::text_menu::text_menu;
 use crate::gui::theme;
 
 /// Width of the labels before controls, in points.
@@ -500,11 +501,12 @@ pub(crate) fn optional_row<N: Numeric>(
 /// A text field of one line; the one that is typed in has the accent round it.
 pub(crate) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
     let accent = theme::palette(ui).accent;
-    ui.scope(|ui| {
+    let field = ui.scope(|ui| {
         ui.visuals_mut().selection.stroke.color = accent;
         ui.add_sized(vec2(width, ROW_HEIGHT), edit.align(egui::Align2::LEFT_CENTER).desired_width(width))
-    })
-    .inner
+    });
+    text_menu(&field.inner);
+    field.inner
 }
 
 /// A text field of one line that is no setting of the recipe: undo stays within it while it has the

@@ -178,6 +178,12 @@ impl Desktop {
         self.xdotool(&["click", "1"])
     }
 
+    /// Presses and releases the secondary button on a point of the screen, in pixels.
+    pub(crate) fn right_click_at(&mut self, x: u32, y: u32) -> Result<()> {
+        self.move_to(x, y)?;
+        self.xdotool(&["click", "3"])
+    }
+
     /// Moves the pointer to a point of the screen, in pixels.
     pub(crate) fn move_to(&mut self, x: u32, y: u32) -> Result<()> {
         self.xdotool(&["mousemove", "--sync", &x.to_string(), &y.to_string()])

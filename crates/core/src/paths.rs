@@ -93,6 +93,12 @@ impl Paths {
         self.data.join("thumbnails.sqlite")
     }
 
+    /// The sheet that was made last.
+    #[must_use]
+    pub fn sheet_file(&self) -> PathBuf {
+        self.data.join("sheet.json")
+    }
+
     /// Canvases as they were when the program kept them last.
     #[must_use]
     pub fn canvases(&self) -> PathBuf {

@@ -62,7 +62,7 @@ pub struct HeaderError {
 }
 
 impl HeaderError {
-    fn new(fault: Fault, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(fault: Fault, sentence: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { fault, advice: Advice::new(sentence, hint) }
     }
 }
@@ -186,7 +186,7 @@ fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
     Ok(contents)
 }
 
-fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
+pub(crate) fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
     let again = "Download the file again.".to_owned();
     let (fault, sentence, hint) = match flaw {
         Flaw::Io(error) if error.kind() == io::ErrorKind::NotFound => {

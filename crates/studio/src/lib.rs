@@ -11,6 +11,7 @@ mod engine;
 pub mod gallery_service;
 pub mod installed;
 pub mod instance;
+pub mod kept_sheet;
 pub mod library_service;
 pub mod log_text;
 pub mod logs;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ab_glyph::{Font as _, FontRef, PxScale, ScaleFont as _, point};
 use atelier_core::canvas::StartFit;
-use atelier_core::grid::{Grid, MAX_AXES};
+use atelier_core::grid::{Captions, MAX_AXES, Place};
 use atelier_core::paths;
 use atelier_core::recipe::Rgb8;
 use atelier_media::{MAX_SIDE, Metadata, PictureError, fit_image, picture_file_names, write_picture};
@@ -36,13 +36,13 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(grid: &Grid, cell: (u32, u32), font: &FontRef<'_>) -> Self {
+    fn new(captions: &Captions, cell: (u32, u32), font: &FontRef<'_>) -> Self {
         let letter = (cell.0 / LETTER_SHARE).clamp(MIN_LETTER, MAX_LETTER);
         let gap = (cell.0 / GAP_SHARE).max(4);
-        let rows = grid.axes().get(1).map(|axis| axis.values.iter().map(|value| format!("{} {}", axis.name, value.label)));
-        let widest = rows.into_iter().flatten().map(|text| width_of(font, &text, letter)).max().unwrap_or(0);
+        let rows = (0..captions.size()[1]).filter_map(|row| captions.value(1, row));
+        let widest = rows.map(|text| width_of(font, &text, letter)).max().unwrap_or(0);
         let left = if widest == 0 { gap } else { widest.min(cell.0 / 2) + 2 * gap };
-        let lines = 1 + u32::from(grid.axes().len() > 2);
+        let lines = 1 + u32::from(captions.axes() > 2);
         Self { cell, gap, letter, left, top: lines * (letter + gap) + gap }
     }
 
@@ -59,15 +59,15 @@ impl Layout {
 ///
 /// # Errors
 /// No picture, or a sheet that is too large for a file.
-pub fn draw_sheet(grid: &Grid, pictures: &BTreeMap<[usize; MAX_AXES], Arc<Rgb8>>) -> Result<Rgb8, PictureError> {
+pub fn draw_sheet(captions: &Captions, pictures: &BTreeMap<Place, Arc<Rgb8>>) -> Result<Rgb8, PictureError> {
     let font = FontRef::try_from_slice(ttf_inter::REGULAR).map_err(|_| PictureError::Empty)?;
-    let counts = grid.size().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    let counts = captions.size().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     let side = |side: fn(&Rgb8) -> u32| pictures.values().map(|it| side(it)).max().unwrap_or(0);
     let (width, height) = (side(Rgb8::width), side(Rgb8::height));
     // As large as they are, or as fits in a file.
     let fits = |share: f64| {
         let cell = ((f64::from(width) * share) as u32, (f64::from(height) * share) as u32);
-        let layout = Layout::new(grid, cell, &font);
+        let layout = Layout::new(captions, cell, &font);
         let (wide, high) = layout.size(counts);
         let is_drawn = cell.0 > 0 && cell.1 > 0;
         (is_drawn && wide <= MAX_SIDE && high <= MAX_SIDE && u64::from(wide) * u64::from(high) <= MAX_PIXELS).then_some(layout)
@@ -76,7 +76,7 @@ pub fn draw_sheet(grid: &Grid, pictures: &BTreeMap<[usize; MAX_AXES], Arc<Rgb8>>
     let (wide, high) = layout.size(counts);
     let mut canvas = Canvas { width: wide, height: high, pixels: vec![GROUND; wide as usize * high as usize * 3], font };
     for z in 0..counts[2] {
-        canvas.page(grid, pictures, &layout, z)?;
+        canvas.page(captions, pictures, &layout, z)?;
     }
     Rgb8::new(wide, high, canvas.pixels).ok_or(PictureError::Empty)
 }
@@ -94,19 +94,11 @@ struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    fn page(
-        &mut self,
-        grid: &Grid,
-        pictures: &BTreeMap<[usize; MAX_AXES], Arc<Rgb8>>,
-        layout: &Layout,
-        page: u32,
-    ) -> Result<(), PictureError> {
+    fn page(&mut self, captions: &Captions, pictures: &BTreeMap<Place, Arc<Rgb8>>, layout: &Layout, page: u32) -> Result<(), PictureError> {
         let Layout { cell, gap, letter, left, .. } = *layout;
-        let [columns, rows, _] = grid.size().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let [columns, rows, _] = captions.size().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         let top = page * layout.page_height(rows);
-        let text = |axis: usize, value: u32| {
-            grid.axes().get(axis).and_then(|axis| Some(format!("{} {}", axis.name, axis.values.get(value as usize)?.label)))
-        };
+        let text = |axis: usize, value: u32| captions.value(axis, value as usize);
         if let Some(name) = text(2, page) {
             self.write(&name, (left, top + gap), letter, self.width.saturating_sub(left));
         }
@@ -247,7 +239,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use atelier_core::grid::{Axis, AxisFiles};
+    use atelier_core::grid::{Axis, AxisFiles, Grid};
     use atelier_core::recipe::Recipe;
 
     struct Nothing;
@@ -281,7 +273,7 @@ mod tests {
         }
         let missing = [1, 2, 1];
         pictures.remove(&missing);
-        let sheet = draw_sheet(&grid, &pictures).unwrap();
+        let sheet = draw_sheet(grid.captions(), &pictures).unwrap();
         let has = |colour: [u8; 3]| sheet.pixels().chunks_exact(3).filter(|pixel| *pixel == colour).count();
         for (index, cell) in grid.cells().iter().enumerate() {
             let expected = if cell.at == missing { 0 } else { 64 * 64 };
@@ -293,12 +285,12 @@ mod tests {
         assert!(inked > 100 && has([INK; 3]) > 0, "{inked} pixels of letters, {} of ink", has([INK; 3]));
         // The empty place is what the picture would have covered; letters have shades of their own.
         pictures.insert(missing, picture(64, 200));
-        let whole = draw_sheet(&grid, &pictures).unwrap();
+        let whole = draw_sheet(grid.captions(), &pictures).unwrap();
         let pixels = |sheet: &Rgb8| sheet.pixels().chunks_exact(3).map(<[u8]>::to_owned).collect::<Vec<_>>();
         let places = pixels(&sheet).into_iter().zip(pixels(&whole)).filter(|(one, two)| one != two);
         let place: Vec<_> = places.map(|(empty, _)| empty).collect();
         assert!(place.len() == 64 * 64 && place.iter().all(|pixel| *pixel == [EMPTY; 3]), "{}", place.len());
-        let other = draw_sheet(&self::grid(&["steps=4,9", "sampler=euler,heun,lcm", "seed=1,2"]), &pictures).unwrap();
+        let other = draw_sheet(self::grid(&["steps=4,9", "sampler=euler,heun,lcm", "seed=1,2"]).captions(), &pictures).unwrap();
         assert_ne!(other, sheet, "a name is drawn as it is");
     }
 
@@ -306,9 +298,9 @@ mod tests {
     fn a_sheet_that_is_too_large_is_made_of_smaller_pictures_and_one_of_nothing_is_refused() {
         let grid = grid(&["seed=1..40"]);
         let pictures: BTreeMap<_, _> = grid.cells().iter().map(|cell| (cell.at, picture(700, 9))).collect();
-        let sheet = draw_sheet(&grid, &pictures).unwrap();
+        let sheet = draw_sheet(grid.captions(), &pictures).unwrap();
         assert!(sheet.width() <= MAX_SIDE && sheet.width() > 8000, "{}", sheet.width());
-        assert!(draw_sheet(&grid, &BTreeMap::new()).is_err());
+        assert!(draw_sheet(grid.captions(), &BTreeMap::new()).is_err());
     }
 
     #[test]

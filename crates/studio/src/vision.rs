@@ -5,6 +5,7 @@
 //! standard input, and reads a line of JSON, then bytes, from its standard output.
 
 use std::io::{self, BufRead, Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
@@ -37,6 +38,15 @@ pub struct VisionWorker<'a> {
     pub limits: VisionLimits,
     /// Asked every few milliseconds; true ends the process.
     pub is_cancelled: &'a dyn Fn() -> bool,
+}
+
+impl<'a> VisionWorker<'a> {
+    /// With the limits of this machine, on so many threads, or on all of them.
+    #[must_use]
+    pub fn of_machine(program: &'a Path, threads: Option<usize>, is_cancelled: &'a dyn Fn() -> bool) -> Self {
+        let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+        Self { program, threads, limits: VisionLimits::of_machine(), is_cancelled }
+    }
 }
 
 /// Work for a model that looks at a picture.

@@ -8,7 +8,6 @@
 mod cutout;
 mod detect;
 mod error;
-mod metadata;
 mod network;
 
 pub use cutout::{CutoutFamily, Segmenter, UnknownCutoutFamily};

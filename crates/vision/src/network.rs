@@ -1,7 +1,7 @@
 //! An ONNX model with one picture as its input.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use rten::{Dimension, Model, RunOptions, ThreadPool, Value};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
+use atelier_library::OnnxHeader;
+
 use super::error::{MAX_MODEL_BYTES, VisionError};
-use super::metadata::{class_names, is_quantised};
 
 /// Sides in pixels that an input may have.
 const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
@@ -29,9 +30,10 @@ impl Network {
     /// Reads a model and checks that its input is a picture. Reads the whole file into memory.
     pub(crate) fn open(path: &Path, purpose: &'static str, threads: usize) -> Result<Self, VisionError> {
         let bytes = read(path)?;
-        let class_names = class_names(&bytes);
+        // What no header is read of is refused by the runtime below, with its reason.
+        let header = OnnxHeader::read(&mut Cursor::new(&bytes), bytes.len() as u64, "").unwrap_or_default();
         let not_a_model = |reason: String| VisionError::NotAModel { path: path.to_owned(), reason };
-        if is_quantised(&bytes) {
+        if header.is_quantised {
             return Err(not_a_model("it is quantised to 8 bits, and needs its 16- or 32-bit form".into()));
         }
         let model = Model::load(bytes).map_err(|error| not_a_model(error.to_string()))?;
@@ -55,7 +57,7 @@ impl Network {
             _ => None,
         };
         let threads = Arc::new(ThreadPool::with_num_threads(threads.max(1)));
-        Ok(Self { model, path: path.to_owned(), size, class_names, threads })
+        Ok(Self { model, path: path.to_owned(), size, class_names: header.class_names, threads })
     }
 
     /// Width and height in pixels of its input; `None` where it takes any.

@@ -5,9 +5,10 @@ use std::time::Duration;
 use eframe::egui;
 
 use crate::gui::app::App;
+use crate::gui::canvas::vision_run::VisionRun;
 use crate::gui::due;
 use crate::gui::shared::Closing;
-use crate::gui::{canvas, memory};
+use crate::gui::{canvas, grid, memory};
 use atelier_studio::queue::QueueRequest;
 
 /// Longest time that closing waits for files to be written, for the engine to stop, and for an
@@ -108,11 +109,12 @@ impl App {
             self.write_settings(write);
         }
         canvas::update::save(&mut self.state.canvas, &self.background, retries);
+        grid::update::save(&mut self.state.grid, &self.background, retries);
     }
 
     /// True while something is on its way to a file.
     fn is_saving(&self) -> bool {
-        self.autosave.is_saving() || canvas::update::is_saving(&self.state.canvas)
+        self.autosave.is_saving() || canvas::update::is_saving(&self.state.canvas) || grid::update::is_saving(&self.state.grid)
     }
 
     /// What is in no file, in sentences with the reasons.
@@ -124,6 +126,8 @@ impl App {
         // Before the engine's answers: what runs goes on at the next start.
         self.queue.send(QueueRequest::StopForEnd);
         self.engine.cancel_all();
+        // Its process would go on by itself.
+        self.state.canvas.vision.iter().for_each(VisionRun::cancel);
         self.state.closing = Closing::Stopping { until_secs: ctx.time() + CLOSE_WITHIN_SECS };
         ctx.request_repaint();
     }

@@ -7,11 +7,13 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::canvas::vision_models;
 use crate::gui::canvas::work::{CanvasExport, DocumentNumber};
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{BlendMode, LayerId, LayerKind, LayerText, StrokePoint};
+use atelier_library::ModelKind;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Something that the pointer did, in pixels of the document.
@@ -151,6 +153,18 @@ pub enum Command {
     ShrinkMask,
     /// Soften the edge of the mask.
     FeatherMask,
+    /// Make the background of the current layer transparent, by a model that the person has.
+    CutOut,
+    /// Add a region for each face and hand, by detectors that the person has.
+    FindRegions,
+    /// End the model that is looking at a canvas.
+    CancelVision,
+    /// Cut out with this model.
+    ChooseCutoutModel(PathBuf),
+    /// Ask this detector, or not.
+    UseDetector(PathBuf, bool),
+    /// Show models of this kind that there are.
+    GetModel(ModelKind),
     /// The control that changes a layer was let go.
     Release,
     /// Empty the current layer.
@@ -257,6 +271,8 @@ impl FeatureCommand for Command {
         Self::GenerateRegions,
         Self::AddText,
         Self::MergeDown,
+        Self::CutOut,
+        Self::FindRegions,
         Self::GrowMask,
         Self::ShrinkMask,
         Self::FeatherMask,
@@ -335,6 +351,18 @@ impl FeatureCommand for Command {
             Self::GrowMask => ("Grow the mask", "Make the mask larger on all sides, by the number of pixels above the canvas."),
             Self::ShrinkMask => ("Shrink the mask", "Make the mask smaller on all sides, by the number of pixels above the canvas."),
             Self::FeatherMask => ("Feather the mask", "Soften the edge of the mask, by the number of pixels above the canvas."),
+            Self::CutOut => {
+                ("Cut out the background", "Make everything behind the subject of this layer transparent, with a cut-out model.")
+            }
+            Self::FindRegions => (
+                "Find faces and hands",
+                "Add a region for each face and hand that a detector finds, to generate each again at a larger size.",
+            ),
+            Self::CancelVision => ("Cancel", "End the model. The canvas stays as it is."),
+            Self::ChooseCutoutModel(_) => ("Cut-out model", "Cut out with this model."),
+            Self::UseDetector(..) => ("Detector", "Ask this detector, or not."),
+            Self::GetModel(ModelKind::Detector) => ("Get a detector", "Show the detectors in Models."),
+            Self::GetModel(_) => ("Get a cut-out model", "Show the cut-out models in Models."),
             Self::Release => ("Release", "End this change."),
             Self::ClearLayer => ("Clear the layer", "Erase everything on this layer."),
             Self::InvertMask => ("Invert the mask", "Swap masked and unmasked areas."),
@@ -395,6 +423,9 @@ impl FeatureCommand for Command {
         let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
         let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
+            Self::CutOut => edited.and_then(|it| vision_models::can_cut_out(state, it)),
+            Self::FindRegions => edited.and_then(|_| vision_models::can_find(state, shared)),
+            Self::CancelVision => state.vision.as_ref().map(drop).ok_or("No model is looking at a canvas."),
             Self::GrowMask | Self::ShrinkMask | Self::FeatherMask => {
                 edited.and_then(|it| it.selection().map(drop).ok_or("There is no mask. Press M and paint one."))
             }

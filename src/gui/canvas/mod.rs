@@ -22,6 +22,9 @@ pub mod tool;
 mod transform;
 pub(crate) mod update;
 pub(crate) mod view;
+pub(crate) mod vision;
+pub(crate) mod vision_models;
+pub mod vision_run;
 pub mod work;
 
 pub use command::Command;

@@ -12,6 +12,7 @@ use crate::gui::canvas::moving::{LayerDrag, LayerMove};
 use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::canvas::vision_run::{VisionChoice, VisionRun};
 use crate::gui::canvas::work::{Analysis, DocumentNumber};
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
@@ -57,6 +58,9 @@ pub struct State {
     pub renaming: Option<(LayerId, String)>,
     /// A picture or canvas is being read; it is edited with this tool.
     pub(crate) opening: Option<(ShownPicture, Tool)>,
+    /// A model that is looking at a document.
+    pub vision: Option<VisionRun>,
+    pub vision_choice: VisionChoice,
     /// Canvases of earlier sessions.
     pub recovery: Recovery,
     /// Folder of autosaved canvases; `None` keeps none.

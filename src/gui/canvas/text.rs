@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use eframe::egui::epaint::text::{Fonts, TextOptions};
 use eframe::egui::text::LayoutJob;
-use eframe::egui::{Color32, FontId, epaint};
+use eframe::egui::{Color32, FontId, epaint, vec2};
 use egui_system_font_provider::SystemFontProvider;
 
-use crate::gui::theme;
+use crate::gui::{bidi, theme};
 use atelier_core::canvas::{LayerText, PixelRect, TileImage};
 
 /// Side of the picture in which glyphs are drawn before they are put in their places: some hundred
@@ -27,10 +27,14 @@ pub(crate) fn draw(text: &LayerText, width: u32, height: u32) -> TileImage {
     let mut fonts = Fonts::new(options, theme::fonts()).with_font_providers(vec![Arc::new(SystemFontProvider::new())]);
     let job = LayoutJob::simple(text.words.clone(), FontId::proportional(text.size as f32), Color32::WHITE, f32::INFINITY);
     let galley = fonts.layout_uncached(1.0, Arc::new(job));
+    let mut measure = |job| Arc::new(fonts.layout_uncached(1.0, Arc::new(job)));
+    let galley = bidi::in_reading_order(&galley, &mut measure).unwrap_or(galley);
     let atlas = fonts.image();
     for row in &galley.rows {
         for glyph in row.row.glyphs.iter().filter(|glyph| !glyph.uv_rect.is_nothing()) {
-            let place = row.pos + glyph.pos.to_vec2() + glyph.uv_rect.offset;
+            // Of letters that run to the left the place is their right edge.
+            let left = glyph.pos + vec2(glyph.advance_width.min(0.0), 0.0);
+            let place = row.pos + left.to_vec2() + glyph.uv_rect.offset;
             let ([left, top], [right, bottom]) = (glyph.uv_rect.min, glyph.uv_rect.max);
             let target = PixelRect {
                 left: text.left.saturating_add(place.x.round() as i32),

@@ -7,8 +7,9 @@ use eframe::egui::ViewportCommand;
 use crate::gui::canvas::command::{Command, DocumentAction};
 use crate::gui::canvas::documents::{self, change};
 use crate::gui::canvas::state::{Gesture, OpenDocument, ShownPicture, State};
+use crate::gui::canvas::vision_run::VisionRun;
 use crate::gui::canvas::work::DocumentNumber;
-use crate::gui::canvas::{autosave, candidates, files, generate, looks_update, pointer, recovery};
+use crate::gui::canvas::{autosave, candidates, files, generate, looks_update, pointer, recovery, vision};
 use crate::gui::context::{Background, Context};
 use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, MAX_SELECTION_PX, PixelRect, Shape};
 use atelier_core::recipe::{ImageSource, Recipe};
@@ -70,6 +71,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Export(form) => for_document(state, DocumentAction::Export(form), context),
         Command::AddLayer(kind) => documents::add_layer(state, kind, context),
         Command::AddText => documents::add_text(state, context),
+        Command::CutOut => vision::cut_out(state, context),
+        Command::FindRegions => vision::find_regions(state, context),
+        Command::CancelVision => state.vision.iter().for_each(VisionRun::cancel),
+        Command::ChooseCutoutModel(path) => state.vision_choice.cutout = Some(path),
+        Command::UseDetector(path, true) => drop(state.vision_choice.unused_detectors.remove(&path)),
+        Command::UseDetector(path, false) => drop(state.vision_choice.unused_detectors.insert(path)),
+        Command::GetModel(kind) => vision::get_model(kind, context),
         Command::GrowMask | Command::ShrinkMask | Command::FeatherMask => change_selection(state, &command, context),
         Command::HidePanels => state.hides_panels = !state.hides_panels,
         Command::FullScreen => {

@@ -3,14 +3,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, io, slice};
 
 use eframe::egui::ColorImage;
 
 use crate::gui::canvas::looks::PreparedLooks;
 use crate::gui::pixels;
+use atelier_core::advice::Advice;
 use atelier_core::canvas::{
-    AreaSettings, Borders, DocumentContent, LayerChoice, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture,
-    plan_crop, plan_outpaint, rolled_mask, rolled_rect, wrap_shift,
+    AreaSettings, Borders, DocumentContent, LayerChoice, LayerError, LayerId, Mask, ModelSizes, NewRegion, PixelRect, TileImage,
+    borders_of, crop_mask, crop_picture, plan_crop, plan_outpaint, rolled_mask, rolled_rect, wrap_shift,
 };
 use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
@@ -23,6 +26,8 @@ use atelier_media::canvas_file::{
 };
 use atelier_media::{PictureError, RgbaPixels};
 use atelier_studio::canvas_backups::{self, Waiting};
+use atelier_studio::vision::{self, Cutout, VisionWorker};
+use atelier_vision::Detection;
 
 /// The smallest rectangle that holds what is masked by half or more: less is no selection.
 fn selection(mask: &Mask) -> Option<PixelRect> {
@@ -32,6 +37,15 @@ fn selection(mask: &Mask) -> Option<PixelRect> {
 
 /// Sizes of crops that every family takes; the recipe says which is best.
 const MODEL_SIZES: ModelSizes = ModelSizes { multiple: 64, least: 512, best: 1024, most: 1536 };
+
+/// What is found with less is more often nothing.
+const MIN_PROBABILITY: f32 = 0.3;
+/// Regions that are added at once; a crowd has more faces than anybody draws again.
+const MAX_REGIONS: usize = 16;
+/// Part of a detection's longer side that its region has around it, and its least in pixels: hair and
+/// chin belong to a face.
+const SURROUNDINGS: u32 = 8;
+const MIN_SURROUNDINGS_PX: u32 = 8;
 
 /// Number of an open document; they only grow.
 pub type DocumentNumber = u64;
@@ -129,6 +143,56 @@ pub struct PreparedCandidate {
     pub overlay: ColorImage,
     /// Thumbnail for the strip.
     pub thumbnail: ColorImage,
+}
+
+/// Regions of what was found in a picture.
+#[derive(Debug)]
+pub struct FoundRegions {
+    /// The most probable first.
+    pub regions: Vec<NewRegion>,
+    /// How many less probable ones were left out.
+    pub left_out: usize,
+    /// Width and height of the document, in pixels.
+    pub size: (u32, u32),
+}
+
+/// What is in front on a layer, as a model sees it, which another process runs.
+pub(crate) fn cut_out(model: &Path, content: &DocumentContent, layer: LayerId, is_cancelled: &AtomicBool) -> Result<Cutout, Advice> {
+    let missing = || Advice::new(LayerError::Missing.to_string(), "");
+    let picture = content.layer_picture(layer).ok_or_else(missing)?;
+    with_vision(is_cancelled, |worker| vision::cut_out(worker, model, None, &picture))
+}
+
+/// Regions of all that detectors find in a document, one after the other, which another process
+/// runs.
+pub(crate) fn find_regions(models: &[PathBuf], content: &DocumentContent, is_cancelled: &AtomicBool) -> Result<FoundRegions, Advice> {
+    let picture = content.picture();
+    let mut detections = Vec::new();
+    for model in models {
+        detections.extend(with_vision(is_cancelled, |worker| vision::detect(worker, model, MIN_PROBABILITY, &picture))?);
+    }
+    Ok(regions_of(detections, (picture.width(), picture.height())))
+}
+
+fn with_vision<T>(is_cancelled: &AtomicBool, run: impl FnOnce(&VisionWorker<'_>) -> Result<T, Advice>) -> Result<T, Advice> {
+    let not_found = |error: io::Error| Advice::new(format!("Atelier's own program was not found: {error}."), "Restart Atelier.");
+    let program = env::current_exe().map_err(not_found)?;
+    run(&VisionWorker::of_machine(&program, None, &|| is_cancelled.load(Ordering::Relaxed)))
+}
+
+/// A region for each detection, with some of its surroundings.
+pub(crate) fn regions_of(mut detections: Vec<Detection>, size: (u32, u32)) -> FoundRegions {
+    detections.sort_by(|one, two| two.probability.total_cmp(&one.probability));
+    let left_out = detections.len().saturating_sub(MAX_REGIONS);
+    detections.truncate(MAX_REGIONS);
+    let region = |(at, detection): (usize, &Detection)| {
+        let grow_px = (detection.rect.width.max(detection.rect.height) / SURROUNDINGS).max(MIN_SURROUNDINGS_PX);
+        let mask = vision::mask_of(slice::from_ref(detection), size.0, size.1, grow_px);
+        let rect = mask.bounds()?;
+        let same_before = detections[..at].iter().filter(|it| it.class == detection.class).count();
+        Some(NewRegion { name: format!("{} {}", detection.class, same_before + 1), rect, mask: crop_mask(&mask, &rect)? })
+    };
+    FoundRegions { regions: detections.iter().enumerate().filter_map(region).collect(), left_out, size }
 }
 
 /// Finds what a candidate changes of its base; `None` where it has another size. `max_side_px`: the
@@ -302,5 +366,22 @@ mod tests {
         assert_eq!((candidate.bounds, shown), (PixelRect::of_size(6, 4), vec![6 + 2, 6 + 3, 2 * 6 + 3, 2 * 6 + 4]));
         let alpha = |x, y| candidate.patch.read(PixelRect { left: x, top: y, width: 1, height: 1 })[3];
         assert_eq!((alpha(4, 2), alpha(3, 1)), (255, 0), "the layer has what changed alone");
+    }
+    #[test]
+    fn each_detection_becomes_a_region_with_its_surroundings_and_the_least_probable_are_left_out() {
+        let detection = |left: i32, probability: f32, class: &str| {
+            let rect = PixelRect { left, top: 20, width: 80, height: 40 };
+            Detection { rect, probability, class: class.to_owned() }
+        };
+        let found = regions_of(vec![detection(100, 0.5, "hand"), detection(20, 0.9, "face"), detection(200, 0.6, "face")], (300, 200));
+        let places: Vec<_> = found.regions.iter().map(|it| (it.name.as_str(), it.rect)).collect();
+        // An eighth of 80 around, and no more than the picture.
+        let rect = |left: i32| PixelRect { left, top: 10, width: 100, height: 60 };
+        assert_eq!(places, [("face 1", rect(10)), ("face 2", rect(190)), ("hand 1", rect(90))]);
+        let mask = &found.regions[0].mask;
+        assert_eq!((mask.row(30)[50], mask.row(0)[0], found.left_out, found.size), (255, 0, 0, (300, 200)), "an ellipse");
+        let many = (0..20).map(|at| detection(at, 0.3 + at as f32 / 100.0, "face")).collect();
+        let found = regions_of(many, (300, 200));
+        assert_eq!((found.regions.len(), found.left_out, found.regions[15].rect.left), (16, 4, 0));
     }
 }

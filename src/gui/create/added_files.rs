@@ -64,6 +64,12 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
                 lines.push(format!("Embedding: {}. Write its name in a prompt to use it.", embedding_word(&path)));
                 context.shared.next.use_embedding(path);
             }
+            // The canvas uses it, from the library.
+            FileKind::Vision => {
+                if let Some(library) = context.library {
+                    library.send(LibraryRequest::Add(vec![path]));
+                }
+            }
             // A person who adds model files chose it among them.
             FileKind::Picture => start_from(ImageSource::File(path), context),
             FileKind::Canvas => context.follow_up(canvas::Command::OpenFile(path)),

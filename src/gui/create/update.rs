@@ -275,8 +275,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::MakeDrafts(on) => {
             let recipe = &mut context.shared.next.recipe;
-            // A quarter of the steps is enough to judge a composition.
-            recipe.last_step = on.then(|| (recipe.steps / 4).max(1));
+            recipe.last_step = on.then(|| recipe.usual_last_step());
         }
         Command::ClearEarlierSteps => context.shared.next.recipe.earlier_steps.clear(),
         Command::ShowNotes(shown) => state.shows_notes = shown,

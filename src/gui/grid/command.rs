@@ -2,9 +2,9 @@
 //! anything.
 
 use crate::gui::feature_command::FeatureCommand;
-use crate::gui::grid::state::{Place, State};
+use crate::gui::grid::state::State;
 use crate::gui::shared::Shared;
-use atelier_core::grid::MAX_AXES;
+use atelier_core::grid::{MAX_AXES, Place};
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of sheets.
@@ -18,6 +18,8 @@ pub enum Command {
     Edit(Box<[String; MAX_AXES]>),
     /// Leave out a cell of the dialog, or no longer.
     Strike(Place),
+    /// Make drafts of all cells before any is finished, or not.
+    SetDraftsFirst(bool),
     Make,
     Close,
     /// Show the sheet, or no longer.
@@ -42,12 +44,16 @@ impl FeatureCommand for Command {
             Self::Put(..) => ("Put on Z axis", "Pages of a sheet that differ in this setting."),
             Self::Edit(_) => ("Edit the axes", "Change what differs."),
             Self::Strike(_) => ("Leave out", "Leave out this cell, or put it back."),
+            Self::SetDraftsFirst(_) => (
+                "Drafts first",
+                "Make drafts of all cells before any is finished, to strike out cells early. What is finished goes on where its draft stopped.",
+            ),
             Self::Make => ("Generate sheet", "Add the cells to the queue, in the order in which they cost least."),
             Self::Close => ("Cancel", "Make no sheet."),
-            Self::Show(true) => ("Show the sheet", "Show the sheet that was made last (X/Y/Z plot, grid)."),
+            Self::Show(true) => ("Show the sheet", "Show the sheet that was made last, also before a restart (X/Y/Z plot, grid)."),
             Self::Show(false) => ("Close", "Close the sheet. Its pictures are kept."),
             Self::UseCell(_) => ("Use these settings", "Make the settings of this cell the current ones."),
-            Self::CancelCell(_) => ("Strike out", "Do not make this cell."),
+            Self::CancelCell(_) => ("Strike out", "Do not finish this cell."),
             Self::Export => ("Export sheet…", "Save the sheet as one PNG with captions."),
         }
     }
@@ -63,14 +69,18 @@ impl FeatureCommand for Command {
             Self::Show(true) => state.sheet.is_some().then_some(()).ok_or("No sheet was made yet."),
             Self::Export => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")?;
-                let has_pictures = state.sheet.as_ref().is_some_and(|sheet| !sheet.pictures.is_empty());
+                let has_pictures = state.sheet.as_ref().is_some_and(|sheet| !sheet.kept.pictures.is_empty());
                 has_pictures.then_some(()).ok_or("No cell of the sheet is finished yet.")
             }
             Self::CancelCell(at) => {
                 let job = state.sheet.as_ref().and_then(|sheet| sheet.job(*at)).and_then(|id| shared.queue.row(id));
                 job.filter(|row| !row.job.state.is_ended()).map(drop).ok_or("This cell is finished.")
             }
-            Self::Edit(_) | Self::Strike(_) | Self::Close | Self::Show(false) | Self::UseCell(_) => Ok(()),
+            Self::UseCell(at) => {
+                let job = state.sheet.as_ref().and_then(|sheet| sheet.job(*at)).and_then(|id| shared.queue.row(id));
+                job.map(drop).ok_or("Its job is no longer in the queue. Recall its picture in the gallery.")
+            }
+            Self::Edit(_) | Self::Strike(_) | Self::SetDraftsFirst(_) | Self::Close | Self::Show(false) => Ok(()),
         }
     }
 }

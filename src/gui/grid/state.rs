@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use atelier_core::grid::{Cell, Forecast, Grid, MAX_AXES};
+use crate::gui::saver::Saver;
+use atelier_core::grid::{Cell, Forecast, Grid, MAX_AXES, Place, Turn};
 use atelier_gallery::queue::QueuedJobId;
+use atelier_studio::kept_sheet::{KeptSheet, SheetTurn};
 use eframe::egui::TextureHandle;
 
-/// A cell's column, row and page, from 0.
-pub type Place = [usize; MAX_AXES];
-
 /// State of sheets.
-#[derive(Default)]
 pub struct State {
     /// The sheet that is planned, where its dialog is open.
     pub draft: Option<Draft>,
@@ -19,6 +17,18 @@ pub struct State {
     pub sheet: Option<Sheet>,
     /// It is shown.
     pub shows_sheet: bool,
+    /// The file of the sheet; `None` keeps none.
+    pub(crate) file: Option<PathBuf>,
+    /// What is in that file.
+    pub(crate) saver: Saver<KeptSheet>,
+}
+
+impl State {
+    /// The state at the start. `file`: where the sheet is kept.
+    #[must_use]
+    pub fn new(file: Option<PathBuf>) -> Self {
+        Self { draft: None, sheet: None, shows_sheet: false, file, saver: Saver::new(KeptSheet::default()) }
+    }
 }
 
 /// A sheet that is planned.
@@ -30,6 +40,8 @@ pub struct Draft {
     pub struck: BTreeSet<Place>,
     /// The seed of all cells, where the settings have none.
     pub seed: i64,
+    /// Whether drafts of all cells come first; `None`: where that costs little.
+    pub drafts_first: Option<bool>,
     /// The sheet, or why there is none in a sentence.
     pub plan: Result<Plan, String>,
     /// The first field takes the keyboard.
@@ -42,44 +54,49 @@ pub struct Plan {
     pub grid: Grid,
     /// Without those that are left out.
     pub cells: Vec<Cell>,
+    pub turns: Vec<Turn>,
+    /// Drafts of all cells come first.
+    pub drafts_first: bool,
     pub forecast: Forecast,
 }
 
-/// A sheet whose cells are jobs of the queue.
-#[derive(Clone)]
+/// A sheet, with its pictures for the screen.
 pub struct Sheet {
-    pub grid: Grid,
-    /// In the order of their jobs.
-    pub cells: Vec<Cell>,
-    /// The number of its group in the queue and the gallery.
-    pub group: i64,
-    /// The jobs that the queue has told of so far.
-    pub jobs: Vec<QueuedJobId>,
-    /// Files of the pictures that are made.
-    pub pictures: BTreeMap<Place, PathBuf>,
-    /// The pictures on the graphics card, as large as all of them together may be.
-    pub textures: BTreeMap<Place, TextureHandle>,
+    pub kept: KeptSheet,
+    /// The drafts and pictures on the graphics card, as large as all of them together may be.
+    pub textures: BTreeMap<Place, CellTexture>,
+}
+
+/// A cell's picture on the graphics card.
+pub struct CellTexture {
+    pub texture: TextureHandle,
+    /// It is a draft.
+    pub is_draft: bool,
 }
 
 impl Sheet {
+    pub(crate) fn new(kept: KeptSheet) -> Self {
+        Self { kept, textures: BTreeMap::new() }
+    }
+
     /// Longest side of a cell's picture on the graphics card, in pixels: twice what a cell is on a
     /// usual screen, less where there are hundreds of cells.
     #[must_use]
     pub fn texture_side_px(&self) -> usize {
         const MAX_SIDE_PX: usize = 512;
         const MAX_PIXELS: usize = 32 << 20;
-        (MAX_PIXELS / self.cells.len().max(1)).isqrt().min(MAX_SIDE_PX)
+        (MAX_PIXELS / self.kept.cells.len().max(1)).isqrt().min(MAX_SIDE_PX)
     }
 
-    /// The job of a cell.
+    /// The job that finishes a cell.
     #[must_use]
     pub fn job(&self, at: Place) -> Option<QueuedJobId> {
-        self.jobs.get(self.cells.iter().position(|cell| cell.at == at)?).copied()
+        self.kept.finishing(at).and_then(SheetTurn::job)
     }
 
-    /// A cell that is a part of it.
+    /// True where all pictures are made.
     #[must_use]
-    pub fn cell(&self, at: Place) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.at == at)
+    pub fn is_finished(&self) -> bool {
+        self.kept.pictures.len() == self.kept.cells.len()
     }
 }

@@ -1,30 +1,35 @@
 //! Effects of the commands of sheets. Nothing here waits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::gui::context::Context;
+use crate::gui::context::{Background, Context};
 use crate::gui::create;
 use crate::gui::devices::board::Board;
 use crate::gui::dialog::FileDialog;
 use crate::gui::features::Features;
 use crate::gui::files;
 use crate::gui::grid::command::Command;
-use crate::gui::grid::state::{Draft, Place, Plan, Sheet, State};
+use crate::gui::grid::state::{CellTexture, Draft, Plan, Sheet, State};
 use crate::gui::pixels;
+use crate::gui::saver::{RETRY_SECS, SaveEnd};
 use crate::gui::shared::{ErrorCard, Shared, random_seed};
 use crate::gui::workers::Worker;
-use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES};
+use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES, Place};
 use atelier_core::recipe::{ImageSource, Recipe, Sampler};
 use atelier_core::sentences::sentence;
 use atelier_gallery::now_ms;
 use atelier_gallery::queue::{Lane, NewJob};
 use atelier_library::ModelKind;
+use atelier_studio::kept_sheet::{KeptSheet, SheetTurn};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::sheet::{draw_sheet, keep_sheet};
 use eframe::egui::TextureOptions;
+
+/// Seconds of change until the sheet is written.
+const SAVE_AFTER_SECS: f64 = 0.5;
 
 /// Carries out a command.
 pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Context<'_>) {
@@ -60,24 +65,27 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
                 state.draft = Some(planned(draft, context.shared, &devices.board));
             }
         }
+        Command::SetDraftsFirst(drafts_first) => {
+            if let Some(draft) = state.draft.take() {
+                let draft = Draft { drafts_first: Some(drafts_first), ..draft };
+                state.draft = Some(planned(draft, context.shared, &devices.board));
+            }
+        }
         Command::Make => make(state, create, context),
         Command::Close => state.draft = None,
         Command::Show(shows) => state.shows_sheet = shows,
         Command::UseCell(at) => {
-            if let Some(cell) = state.sheet.as_ref().and_then(|sheet| sheet.cell(at)) {
+            let queue = Arc::clone(&context.shared.queue);
+            if let Some(row) = state.sheet.as_ref().and_then(|sheet| sheet.job(at)).and_then(|id| queue.row(id)) {
                 context.name_change("Use a cell's settings");
                 let batch_count = context.shared.next.recipe.batch_count;
-                context.shared.next.recipe = Recipe { batch_count, ..cell.recipe.clone() };
+                context.shared.next.recipe = Recipe { batch_count, ..Recipe::clone(&row.job.recipe) };
                 context.notice("The settings of this cell are set.");
             }
         }
-        Command::CancelCell(at) => {
-            if let Some(id) = state.sheet.as_ref().and_then(|sheet| sheet.job(at)) {
-                context.queue.send(QueueRequest::Cancel(id));
-            }
-        }
+        Command::CancelCell(at) => cancel_cell(state, at, context),
         Command::Export => {
-            let Some(sheet) = state.sheet.clone() else { return };
+            let Some(sheet) = state.sheet.as_ref().map(|sheet| sheet.kept.clone()) else { return };
             let dialog = FileDialog::target("Export sheet as", "sheet.png").filter("PNG picture", &["png"]);
             context.choose(dialog, export_beside, move |paths, _, context| {
                 if let Some(path) = paths.into_iter().next() {
@@ -93,7 +101,7 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
 fn new_draft(axes: [String; MAX_AXES], create: &create::State, shared: &Shared) -> Draft {
     let seed = Some(shared.next.recipe.seed).filter(|seed| *seed >= 0);
     let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
-    Draft { axes, struck: BTreeSet::default(), seed, plan: Err(String::new()), wants_focus: true }
+    Draft { axes, struck: BTreeSet::default(), seed, drafts_first: None, plan: Err(String::new()), wants_focus: true }
 }
 
 /// Models and LoRAs of the library by their names.
@@ -126,8 +134,10 @@ fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
     let grid = axes.and_then(|axes| Grid::new(base.clone(), axes));
     let plan = grid.map_err(|error| sentence(&error.to_string())).map(|grid| {
         let cells: Vec<Cell> = grid.cells().into_iter().filter(|cell| !draft.struck.contains(&cell.at)).collect();
-        let forecast = Grid::forecast(&cells, |recipe| time_of(recipe, &base, board));
-        Plan { grid, cells, forecast }
+        let drafts_first = draft.drafts_first.unwrap_or_else(|| Grid::suits_drafts(&cells));
+        let turns = Grid::turns(&cells, drafts_first);
+        let forecast = Grid::forecast(&turns, |recipe| time_of(recipe, &base, board));
+        Plan { grid, cells, turns, drafts_first, forecast }
     });
     Draft { plan, ..draft }
 }
@@ -141,7 +151,8 @@ fn time_of(recipe: &Recipe, base: &Recipe, board: &Board) -> Option<CellTime> {
     };
     let share = pixels(recipe) / pixels(base).max(1.0);
     let guided = |recipe: &Recipe| if recipe.uses_guidance() { 2.0 } else { 1.0 };
-    let evaluations = |recipe: &Recipe| recipe.sampler.map_or(1, Sampler::evaluations) * recipe.steps;
+    let steps = |recipe: &Recipe| recipe.draft_step().unwrap_or(recipe.steps);
+    let evaluations = |recipe: &Recipe| recipe.sampler.map_or(1, Sampler::evaluations) * steps(recipe);
     let work = |recipe: &Recipe| guided(recipe) * f64::from(evaluations(recipe).max(1));
     Some(CellTime {
         load_secs: time.load_secs,
@@ -151,58 +162,139 @@ fn time_of(recipe: &Recipe, base: &Recipe, board: &Board) -> Option<CellTime> {
     })
 }
 
-/// Adds the cells to the queue as one group.
+/// Adds what makes the cells to the queue as one group.
 fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>) {
-    let Some(Draft { plan: Ok(Plan { grid, cells, .. }), .. }) = state.draft.take() else { return };
+    let Some(Draft { plan: Ok(Plan { grid, cells, turns, forecast, .. }), .. }) = state.draft.take() else { return };
     let group = now_ms();
-    let cells: Vec<Cell> = Grid::order(&cells).into_iter().filter_map(|index| cells.get(index).cloned()).collect();
     context.shared.error = None;
-    for cell in &cells {
-        let job = create::jobs::new_job(create, cell.recipe.clone(), Lane::Batch, context);
+    for turn in &turns {
+        let job = create::jobs::new_job(create, turn.recipe.clone(), Lane::Batch, context);
         context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
     }
-    context.notice(format!("A sheet of {} pictures is in the queue.", cells.len()));
-    let (jobs, pictures, textures) = (Vec::new(), BTreeMap::default(), BTreeMap::default());
-    state.sheet = Some(Sheet { grid, cells, group, jobs, pictures, textures });
+    let first = if forecast.drafts > 0 { ", drafts first" } else { "" };
+    context.notice(format!("A sheet of {} pictures is in the queue{first}.", cells.len()));
+    state.sheet = Some(Sheet::new(KeptSheet::new(&grid, &cells, &turns, group)));
     state.shows_sheet = true;
 }
 
-/// Notes which jobs are whose, and what they made.
-pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
-    let Some(sheet) = &mut state.sheet else { return };
-    if sheet.pictures.len() == sheet.cells.len() {
-        return;
-    }
-    let queue = Arc::clone(&context.shared.queue);
-    let mut rows: Vec<_> = queue.rows.iter().filter(|row| row.job.group == Some(sheet.group)).collect();
-    rows.sort_by_key(|row| row.job.id);
-    for row in rows {
-        if sheet.jobs.last().is_none_or(|last| row.job.id > *last) && sheet.jobs.len() < sheet.cells.len() {
-            sheet.jobs.push(row.job.id);
-        }
-        let cell = sheet.jobs.iter().position(|id| *id == row.job.id).and_then(|index| sheet.cells.get(index));
-        let place = cell.map(|cell| cell.at);
-        if let (Some(cell_place), Some(picture)) = (place, row.job.pictures.first())
-            && sheet.pictures.insert(cell_place, picture.path.clone()).is_none()
-        {
-            request_texture(sheet, cell_place, context);
-        }
+/// Ends what would finish a cell, and its draft where no other cell needs it.
+fn cancel_cell(state: &State, at: Place, context: &Context<'_>) {
+    let Some(sheet) = &state.sheet else { return };
+    let rows = |turn: &SheetTurn| turn.job().and_then(|id| context.shared.queue.row(id));
+    let is_wanted = |at: &Place| sheet.kept.finishing(*at).and_then(rows).is_none_or(|row| !row.job.state.is_ended());
+    let draft = sheet.kept.drafting(at).filter(|draft| !draft.cells.iter().any(|other| *other != at && is_wanted(other)));
+    for id in [sheet.job(at), draft.and_then(SheetTurn::job)].into_iter().flatten() {
+        context.queue.send(QueueRequest::Cancel(id));
     }
 }
 
-/// Reads the picture of a cell for the screen.
+/// Reads the sheet of an earlier session.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
+    let Some(path) = state.file.clone() else { return };
+    context.run(
+        Worker::Files,
+        move || KeptSheet::read(&path),
+        |read, features, context| match read {
+            // One that was made meanwhile is newer.
+            Ok(Some(kept)) if features.grid.sheet.is_none() => {
+                features.grid.saver.reset(kept.clone());
+                features.grid.sheet = Some(Sheet::new(kept));
+                request_textures(features.grid, context);
+            }
+            Ok(_) => {}
+            Err(reason) => context.notice(format!("The last sheet could not be read: {reason}.")),
+        },
+    );
+}
+
+/// Notes which jobs are whose and what they made, and keeps it: called once a frame.
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
+    note_jobs(state, context);
+    if let (Some(sheet), Some(_)) = (&state.sheet, &state.file)
+        && state.saver.is_due(context.egui, &sheet.kept, SAVE_AFTER_SECS)
+    {
+        save(state, context.background, true);
+    }
+}
+
+fn note_jobs(state: &mut State, context: &Context<'_>) {
+    let Some(sheet) = state.sheet.as_mut().filter(|sheet| !sheet.is_finished()) else { return };
+    let queue = Arc::clone(&context.shared.queue);
+    let mut rows: Vec<_> = queue.rows.iter().filter(|row| row.job.group == Some(sheet.kept.group)).collect();
+    rows.sort_by_key(|row| row.job.id);
+    let mut made = Vec::new();
+    for row in rows {
+        let (turns, id) = (&mut sheet.kept.turns, row.job.id);
+        let last = turns.iter().filter_map(SheetTurn::job).max();
+        // Numbers grow, so the queue tells of jobs in the order in which they were added.
+        if last.is_none_or(|last| id > last)
+            && let Some(turn) = turns.iter_mut().find(|turn| turn.job.is_none())
+        {
+            turn.job = Some(id.0);
+        }
+        let turn = turns.iter().find(|turn| turn.job() == Some(id));
+        if let (Some(turn), Some(picture)) = (turn, row.job.pictures.first()) {
+            let files = if turn.is_draft { &mut sheet.kept.drafts } else { &mut sheet.kept.pictures };
+            for at in &turn.cells {
+                if files.insert(*at, picture.path.clone()).is_none() {
+                    made.push(*at);
+                }
+            }
+        }
+    }
+    for at in made {
+        request_texture(sheet, at, context);
+    }
+}
+
+/// Writes the sheet, where it has changed. `retries`: also where it could not be written the last
+/// time.
+pub(crate) fn save(state: &mut State, background: &Background, retries: bool) {
+    let (Some(sheet), Some(path)) = (&state.sheet, state.file.clone()) else { return };
+    if !state.saver.is_waiting(&sheet.kept) || (!retries && state.saver.failure().is_some()) {
+        return;
+    }
+    let kept = sheet.kept.clone();
+    let attempt = state.saver.begin(kept.clone());
+    background.run(
+        Worker::Files,
+        move || kept.write(&path).map_err(|error| error.to_string()),
+        move |result, features, context| {
+            if features.grid.saver.ended(context.egui, attempt, result) == SaveEnd::Failed {
+                let reason = features.grid.saver.failure().unwrap_or_default();
+                context.notice(format!("The sheet could not be kept: {reason}. Atelier tries again every {RETRY_SECS} seconds."));
+            }
+        },
+    );
+}
+
+/// True while the sheet is on its way to its file.
+pub(crate) fn is_saving(state: &State) -> bool {
+    state.saver.is_writing()
+}
+
+/// Reads the pictures of all cells for the screen.
+fn request_textures(state: &State, context: &Context<'_>) {
+    let Some(sheet) = &state.sheet else { return };
+    for at in &sheet.kept.cells {
+        request_texture(sheet, *at, context);
+    }
+}
+
+/// Reads the picture of a cell for the screen, else its draft.
 fn request_texture(sheet: &Sheet, at: Place, context: &Context<'_>) {
-    let Some(path) = sheet.pictures.get(&at).cloned() else { return };
-    let (group, side_px) = (sheet.group, sheet.texture_side_px());
+    let (finished, draft) = (sheet.kept.pictures.get(&at), sheet.kept.drafts.get(&at));
+    let Some(path) = finished.or(draft).cloned() else { return };
+    let (group, side_px, is_draft) = (sheet.kept.group, sheet.texture_side_px(), finished.is_none());
     context.run(
         Worker::Files,
         move || files::read_picture(&path).map(|picture| pixels::to_screen(&picture, side_px)),
         move |read, features, context| {
-            let sheet = features.grid.sheet.as_mut().filter(|sheet| sheet.group == group);
+            let sheet = features.grid.sheet.as_mut().filter(|sheet| sheet.kept.group == group);
             match (sheet, read) {
                 (Some(sheet), Ok(image)) => {
                     let texture = context.egui.load_texture("cell of a sheet", image, TextureOptions::LINEAR);
-                    sheet.textures.insert(at, texture);
+                    sheet.textures.insert(at, CellTexture { texture, is_draft });
                 }
                 (Some(_), Err(error)) => context.notice(error.to_string()),
                 // Another sheet took its place.
@@ -215,21 +307,20 @@ fn request_texture(sheet: &Sheet, at: Place, context: &Context<'_>) {
 /// Saves the sheet beside the other pictures, where the system has no dialog to choose a place.
 #[expect(clippy::needless_pass_by_value, reason = "as what is done without a dialog is called")]
 pub(crate) fn export_beside(features: Features<'_>, context: &mut Context<'_>) {
-    if let Some(sheet) = features.grid.sheet.clone() {
+    if let Some(sheet) = features.grid.sheet.as_ref().map(|sheet| sheet.kept.clone()) {
         export(sheet, features.create.pictures_folder.clone(), None, context);
     }
 }
 
 /// Draws the sheet and writes it, under a name of its own where none is given.
-fn export(sheet: Sheet, folder: PathBuf, path: Option<PathBuf>, context: &Context<'_>) {
+fn export(sheet: KeptSheet, folder: PathBuf, path: Option<PathBuf>, context: &Context<'_>) {
     context.run(
         Worker::Files,
         move || {
             let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
             let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
-            let drawn = draw_sheet(&sheet.grid, &pictures)?;
-            let prompt = sheet.cells.first().map_or("", |cell| cell.recipe.prompt.as_str());
-            keep_sheet(&drawn, &folder, path.as_deref(), prompt, &mut PictureIndex::default())
+            let drawn = draw_sheet(&sheet.captions, &pictures)?;
+            keep_sheet(&drawn, &folder, path.as_deref(), &sheet.prompt, &mut PictureIndex::default())
         },
         |kept, _, context| match kept {
             Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),

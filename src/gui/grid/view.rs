@@ -1,19 +1,19 @@
 //! The dialog that plans a sheet, and the sheet.
 
 use eframe::egui::{
-    Align, Button, CursorIcon, DragAndDrop, Grid as Table, Id, Image, Label, LayerId, Layout, Order, Rect, RichText, ScrollArea,
+    Align, Button, CursorIcon, DragAndDrop, FontId, Grid as Table, Id, Image, Label, LayerId, Layout, Order, Rect, RichText, ScrollArea,
     StrokeKind, TextEdit, Ui, Vec2, load::SizedTexture, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::grid::command::Command;
-use crate::gui::grid::state::{Draft, Place, Plan, Sheet};
+use crate::gui::grid::state::{Draft, Plan, Sheet};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{self, DraggedAxis, bold, command_button, command_control, line_edit_with_undo, small};
-use atelier_core::grid::{Grid, MAX_AXES};
+use atelier_core::grid::{MAX_AXES, Place};
 use atelier_gallery::queue::JobState;
 
 /// Width of the dialog, and most height of its cells, in points.
@@ -94,6 +94,9 @@ fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
         match &draft.plan {
             Ok(plan) => {
                 ui.add(Label::new(RichText::new(plan.forecast.to_string()).color(palette.text)).wrap());
+                let command = Command::SetDraftsFirst(!plan.drafts_first);
+                let words = command.label();
+                command_control(ui, state, commands, command, |ui| ui.checkbox(&mut plan.drafts_first.clone(), words));
                 cells(ui, state, draft, plan, commands);
             }
             Err(_) if axes.iter().all(|text| text.trim().is_empty()) => {}
@@ -120,7 +123,7 @@ fn cells(ui: &mut Ui, state: &State, draft: &Draft, plan: &Plan, commands: &mut 
     ScrollArea::vertical().id_salt("cells").max_height(CELLS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
         for cell in plan.grid.cells().iter().take(MAX_STRUCK) {
             let is_made = !draft.struck.contains(&cell.at);
-            let words = plan.grid.caption(cell.at);
+            let words = plan.grid.captions().caption(cell.at);
             command_control(ui, state, commands, Command::Strike(cell.at), |ui| {
                 ui.checkbox(&mut is_made.clone(), words).on_hover_text("Cells without a mark are not made.")
             });
@@ -133,11 +136,13 @@ fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands
     let space = ui.ctx().content_rect().size() - vec2(96.0, 180.0);
     let is_closed = widgets::modal_of_own_width(ui, "sheet", |ui| {
         ui.set_max_width(space.x);
-        let words = format!("{} of {} pictures", sheet.pictures.len(), sheet.cells.len());
+        let drafts = sheet.kept.drafts.keys().filter(|at| !sheet.kept.pictures.contains_key(*at)).count();
+        let drafts = if drafts == 0 { String::new() } else { format!(" · {drafts} as drafts") };
+        let words = format!("{} of {} pictures{drafts}", sheet.kept.pictures.len(), sheet.kept.cells.len());
         ui.label(bold("Sheet").size(theme::TITLE).color(palette.strong));
         ui.label(small(words, palette.weak));
         ScrollArea::both().id_salt("sheet").max_height(space.y).auto_shrink([true, true]).show(ui, |ui| {
-            for page in 0..sheet.grid.size()[2] {
+            for page in 0..sheet.kept.captions.size()[2] {
                 page_of(ui, state, sheet, page, commands);
             }
         });
@@ -154,18 +159,19 @@ fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands
 
 fn page_of(ui: &mut Ui, state: &State, sheet: &Sheet, page: usize, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let [columns, rows, _] = sheet.grid.size();
-    if let Some(name) = name_of(&sheet.grid, 2, page) {
+    let captions = &sheet.kept.captions;
+    let [columns, rows, _] = captions.size();
+    if let Some(name) = captions.value(2, page) {
         ui.label(bold(name).color(palette.text));
     }
     Table::new(("page", page)).spacing(vec2(6.0, 6.0)).show(ui, |ui| {
         ui.label("");
         for x in 0..columns {
-            ui.label(small(name_of(&sheet.grid, 0, x).unwrap_or_default(), palette.text));
+            ui.label(small(captions.value(0, x).unwrap_or_default(), palette.text));
         }
         ui.end_row();
         for y in 0..rows {
-            ui.label(small(name_of(&sheet.grid, 1, y).unwrap_or_default(), palette.text));
+            ui.label(small(captions.value(1, y).unwrap_or_default(), palette.text));
             for x in 0..columns {
                 cell(ui, state, sheet, [x, y, page], commands);
             }
@@ -174,34 +180,43 @@ fn page_of(ui: &mut Ui, state: &State, sheet: &Sheet, page: usize, commands: &mu
     });
 }
 
-fn name_of(grid: &Grid, axis: usize, value: usize) -> Option<String> {
-    let axis = grid.axes().get(axis)?;
-    Some(format!("{} {}", axis.name, axis.values.get(value)?.label))
-}
-
 fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Commands) {
     let side = vec2(PICTURE, PICTURE);
-    let caption = sheet.grid.caption(at);
-    if sheet.cell(at).is_none() {
-        ui.add_sized(side, Label::new(small("left out", theme::palette(ui).weak)));
+    let palette = theme::palette(ui);
+    let caption = sheet.kept.captions.caption(at);
+    if !sheet.kept.cells.contains(&at) {
+        ui.add_sized(side, Label::new(small("left out", palette.weak)));
         return;
     }
-    if let Some(texture) = sheet.textures.get(&at) {
-        let image = Image::from_texture(SizedTexture::from_handle(texture)).fit_to_exact_size(side);
+    let texture = sheet.textures.get(&at);
+    let image = texture.map(|it| Image::from_texture(SizedTexture::from_handle(&it.texture)).fit_to_exact_size(side));
+    if let Some(image) = image.clone().filter(|_| texture.is_some_and(|it| !it.is_draft)) {
         let button = Button::image(image).min_size(side);
         command_control(ui, state, commands, Command::UseCell(at), |ui| ui.add(button).accessible_name(caption.as_str()));
         return;
     }
     let row = sheet.job(at).and_then(|id| state.shared.queue.row(id));
     let words = match row.map(|row| row.job.state) {
-        _ if sheet.pictures.contains_key(&at) => "…",
+        _ if sheet.kept.pictures.contains_key(&at) => "…",
         Some(JobState::Running) => "forming",
         Some(JobState::Cancelled) => "struck out",
         Some(JobState::Failed) => "failed",
         Some(JobState::Held) => "held",
+        Some(JobState::Waiting | JobState::Done) | None if image.is_some() => "draft",
         Some(JobState::Waiting | JobState::Done) | None => "waits",
     };
     let name = format!("{caption}: {words}");
-    let button = Button::new(small(words, theme::palette(ui).weak)).min_size(side);
-    command_control(ui, state, commands, Command::CancelCell(at), |ui| ui.add_sized(side, button).accessible_name(name.as_str()));
+    command_control(ui, state, commands, Command::CancelCell(at), |ui| {
+        let Some(image) = image else {
+            let button = Button::new(small(words, palette.weak)).min_size(side);
+            return ui.add_sized(side, button).accessible_name(name.as_str());
+        };
+        let response = ui.add(Button::image(image).min_size(side)).accessible_name(name.as_str());
+        // What is said of a picture lies on a ground of its own.
+        let galley = ui.fonts_mut(|fonts| fonts.layout_no_wrap(words.to_owned(), FontId::proportional(theme::SMALL), palette.text));
+        let corner = response.rect.left_bottom() + vec2(4.0, -4.0 - galley.size().y);
+        ui.painter().rect_filled(Rect::from_min_size(corner, galley.size()).expand(2.0), 3, palette.raised);
+        ui.painter().galley(corner, galley, palette.text);
+        response
+    });
 }

@@ -21,6 +21,8 @@ pub enum Command {
     SetSearch(String),
     /// Show the models that pass this filter.
     SetFilter(Filter),
+    /// Show the models of this kind alone.
+    ShowKind(ModelKind),
     /// Show the models in this order.
     SetSort(Sort),
     /// Clear search and filter.
@@ -146,6 +148,7 @@ impl FeatureCommand for Command {
             Self::FocusSearch => ("Search models", "Move the cursor to the search field."),
             Self::SetSearch(_) => ("Search", "Search models by name, family, licence or file."),
             Self::SetFilter(_) => ("Filter", "Filter the models."),
+            Self::ShowKind(_) => ("Show this kind", "Show only models of this kind."),
             Self::SetSort(_) => ("Sort", "Order of the models."),
             Self::ShowAll => ("Show all", "Clear search and filters."),
             Self::MoveCursor(_) => ("Move the cursor", "Move to another card with the arrow keys."),
@@ -241,6 +244,8 @@ impl FeatureCommand for Command {
             }
             Self::Use(id) => match (card(id)?.kind, card(id)?.availability) {
                 (ModelKind::Upscaler, _) => Err("Upscalers do not generate pictures: choose Upscale 2× on a finished picture."),
+                (ModelKind::Cutout, _) => Err("Cut-out models work on the canvas: choose Cut out the background there."),
+                (ModelKind::Detector, _) => Err("Detectors work on the canvas: choose Find faces and hands there."),
                 (ModelKind::Part, _) => Err("Not a full model: other models use it."),
                 (_, Availability::Catalogue) => Err("Download it first."),
                 (_, Availability::Listed) => Err("Cannot be used here; see the details."),
@@ -295,6 +300,7 @@ impl FeatureCommand for Command {
             Self::FocusSearch
             | Self::SetSearch(_)
             | Self::SetFilter(_)
+            | Self::ShowKind(_)
             | Self::SetSort(_)
             | Self::MoveCursor(_)
             | Self::SetVisible(..)

@@ -196,6 +196,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.filter = filter;
             state.mark_dirty();
         }
+        Command::ShowKind(kind) => {
+            state.search = String::new();
+            state.filter = Filter { kind: Some(kind), ..Filter::default() };
+            state.mark_dirty();
+            context.shared.screen = Screen::Models;
+        }
         Command::SetSort(sort) => {
             state.sort = sort;
             state.mark_dirty();

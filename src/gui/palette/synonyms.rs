@@ -50,6 +50,8 @@ fn of_canvas(command: &canvas::Command) -> &'static str {
         It::AddLayer(LayerKind::Mask) => "inpaint inpainting",
         It::AddLayer(LayerKind::Region { .. }) => "regional prompt area",
         It::AddLayer(LayerKind::Control) => "controlnet pose depth canny",
+        It::CutOut => "remove background rembg matting transparent segmentation alpha",
+        It::FindRegions => "adetailer face detailer detect hands yolo",
         It::HidePanels => "zen distraction free fullscreen preview",
         It::FullScreen => "fullscreen maximise maximize",
         It::Export(_) => "psd layers save png ora krita gimp",

@@ -472,3 +472,66 @@ fn a_picture_is_dragged_to_where_it_is_used_or_thrown_away_and_comes_back() {
     studio.until("the picture", |app| app.state.gallery.found.ids.len() == 2);
     assert!(path.is_file());
 }
+
+/// Presses and releases the secondary button in the middle of the search field.
+fn right_click_search(studio: &mut Studio) {
+    let fields = studio.harness.query_all_by_label("Search pictures");
+    let at = fields.map(|it| it.rect()).next().unwrap().center();
+    studio.harness.event(egui::Event::PointerMoved(at));
+    for pressed in [true, false] {
+        let button = egui::PointerButton::Secondary;
+        studio.harness.event(egui::Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE });
+    }
+    studio.harness.run_ok();
+}
+
+/// Chooses an entry of the field's menu, and waits until the window is asked for this.
+fn choose(studio: &mut Studio, entry: &str, request: &egui::ViewportCommand) {
+    studio.harness.get_by_role_and_label(Role::Button, entry).click();
+    let deadline = Instant::now() + LONG;
+    while !studio.window_commands().contains(request) {
+        assert!(Instant::now() < deadline, "waited in vain for {request:?}");
+        studio.harness.step();
+    }
+}
+
+#[test]
+fn a_right_click_on_the_search_pastes_into_it_and_copies_what_is_selected() {
+    let mut studio = open_gallery(&["a lake", "a fox"]);
+    right_click_search(&mut studio);
+    let is_disabled = |studio: &Studio, name: &str| studio.harness.get_by_role_and_label(Role::Button, name).accesskit_node().is_disabled();
+    assert!(is_disabled(&studio, "Copy") && is_disabled(&studio, "Cut"), "nothing is selected");
+    choose(&mut studio, "Paste", &egui::ViewportCommand::RequestPaste);
+    // As the system answers.
+    studio.harness.event(egui::Event::Paste("fox".into()));
+    studio.until("the search", |app| app.state.gallery.found.search.text == "fox" && app.state.gallery.found.ids.len() == 1);
+    // What is selected stays so under a right click, and what is pasted takes its place.
+    studio.press(Modifiers::COMMAND, Key::A);
+    right_click_search(&mut studio);
+    assert!(!is_disabled(&studio, "Copy"));
+    studio.harness.check_accessibility();
+    choose(&mut studio, "Copy", &egui::ViewportCommand::RequestCopy);
+    studio.harness.event(egui::Event::Copy);
+    studio.harness.step();
+    let copied = |command: &egui::OutputCommand| matches!(command, egui::OutputCommand::CopyText(text) if text == "fox");
+    assert!(studio.harness.output().platform_output.commands.iter().any(copied));
+    right_click_search(&mut studio);
+    choose(&mut studio, "Paste", &egui::ViewportCommand::RequestPaste);
+    studio.harness.event(egui::Event::Paste("lake".into()));
+    studio.until("the other search", |app| app.state.gallery.found.search.text == "lake");
+}
+
+#[test]
+fn a_condition_that_is_chosen_by_mouse_is_searched_for_and_can_be_changed() {
+    let mut studio = open_gallery(&["a lake", "a fox"]);
+    studio.click("Add a condition");
+    studio.click_first("rating>=3: ");
+    studio.until("the search", |app| app.state.gallery.found.search.text == "rating>=3" && app.state.gallery.found.ids.is_empty());
+    assert_eq!(studio.app().state.gallery.search.text, "rating>=3");
+    // The caret is behind it.
+    for _ in 0.."rating>=3".len() {
+        studio.press(Modifiers::NONE, Key::Backspace);
+    }
+    studio.harness.event(egui::Event::Text("lake".into()));
+    studio.until("what was typed", |app| app.state.gallery.found.search.text == "lake" && app.state.gallery.found.ids.len() == 1);
+}

@@ -1,8 +1,8 @@
 //! Sheets of pictures that differ along axes, used as a person uses them; the test plays the engine.
 
 use crate::gui::grid;
-use crate::gui::grid::state::Place;
 use crate::gui::tests::*;
+use atelier_core::grid::Place;
 
 fn open(size: [f32; 2]) -> Studio {
     Studio::sized(Recipe { seed: 7, ..ready() }, size)
@@ -30,16 +30,29 @@ fn sheet(studio: &Studio) -> &grid::state::Sheet {
 /// Makes the next cell, as the engine does; returns its recipe.
 fn make_cell(studio: &mut Studio) -> Recipe {
     let (job, recipe, _) = studio.take();
-    let before = sheet(studio).pictures.len();
+    let before = sheet(studio).kept.clone();
     studio.begin(job, vec![recipe.seed]);
     let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 10 * recipe.steps as u8) } });
     studio.done(job);
     studio.until("the cell", |app| {
         let sheet = app.state.grid.sheet.as_ref().unwrap();
-        sheet.pictures.len() > before && sheet.textures.len() == sheet.pictures.len()
+        let shown = |is_draft: bool| sheet.textures.values().filter(|it| it.is_draft == is_draft).count();
+        let is_shown = shown(false) == sheet.kept.pictures.len();
+        (sheet.kept.drafts != before.drafts || sheet.kept.pictures != before.pictures)
+            && is_shown
+            && sheet.textures.len()
+                == sheet.kept.drafts.keys().chain(sheet.kept.pictures.keys()).collect::<std::collections::BTreeSet<_>>().len()
     });
     recipe
+}
+
+/// Waits until the queue has told of every job of the sheet.
+fn until_jobs(studio: &mut Studio, count: usize) {
+    studio.until("the jobs", |app| {
+        let turns = &app.state.grid.sheet.as_ref().unwrap().kept.turns;
+        turns.len() == count && turns.iter().all(|turn| turn.job.is_some())
+    });
 }
 
 #[test]
@@ -51,22 +64,24 @@ fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
     axes(&mut studio, &[("X axis", "stepz=4")]);
     assert!(studio.sees("No setting is called") && make(&studio));
     axes(&mut studio, &[("X axis", "steps=4,8"), ("Y axis", "sampler=euler,heun")]);
-    assert!(studio.sees("4 pictures, ") && studio.sees("1 model load"), "what it costs is said before");
+    assert!(studio.sees("4 pictures after 2 drafts, ") && studio.sees("1 model load"), "what it costs is said before");
     studio.check("steps 8, sampler heun");
+    assert!(studio.sees("3 pictures after 1 draft, "), "that of eight steps");
+    studio.check("Drafts first");
     assert!(studio.sees("3 pictures, "));
     studio.harness.check_accessibility();
     studio.click("Generate sheet");
     assert!(studio.sees("0 of 3 pictures") && studio.sees("left out"));
-    studio.until("the jobs", |app| app.state.grid.sheet.as_ref().unwrap().jobs.len() == 3);
+    until_jobs(&mut studio, 3);
     let first = make_cell(&mut studio);
     assert_eq!((first.seed, first.batch_count), (7, 1));
     assert!(studio.sees("1 of 3 pictures"));
     studio.harness.check_accessibility();
     // The last one that waits is struck out.
-    let waiting: Vec<Place> =
-        sheet(&studio).cells.iter().map(|cell| cell.at).filter(|at| !sheet(&studio).pictures.contains_key(at)).collect();
-    let last = *waiting.last().unwrap();
-    let caption = sheet(&studio).grid.caption(last);
+    let kept = sheet(&studio).kept.clone();
+    let waits = |at: &Place| !kept.pictures.contains_key(at);
+    let last = kept.turns.iter().flat_map(|turn| turn.cells.clone()).rfind(waits).unwrap();
+    let caption = kept.captions.caption(last);
     studio.click(&format!("{caption}: waits"));
     let struck = format!("{caption}: struck out");
     let deadline = Instant::now() + LONG;
@@ -78,9 +93,8 @@ fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
     let second = make_cell(&mut studio);
     assert!(studio.sees("2 of 3 pictures"));
     assert_ne!((first.steps, first.sampler), (second.steps, second.sampler));
-    let expected = sheet(&studio).cells.iter().find(|cell| cell.recipe.steps == second.steps && cell.recipe.sampler == second.sampler);
-    let caption = sheet(&studio).grid.caption(expected.unwrap().at);
-    studio.click(&caption);
+    let made = sheet(&studio).kept.pictures.keys().find(|at| !kept.pictures.contains_key(*at)).copied().unwrap();
+    studio.click(&sheet(&studio).kept.captions.caption(made));
     let next = &studio.app().state.shared.next.recipe;
     assert_eq!((next.steps, next.sampler, next.seed), (second.steps, second.sampler, 7));
     assert!(studio.sees("The settings of this cell are set."));
@@ -151,15 +165,16 @@ fn the_pictures_of_a_large_sheet_are_all_there_and_sharper_than_a_thumbnail() {
     let mut studio = open([1440.0, 900.0]);
     open_dialog(&mut studio);
     axes(&mut studio, &[("X axis", "steps=1..20"), ("Y axis", "seed=1..3")]);
-    assert!(studio.sees("60 pictures"));
+    studio.check("Drafts first");
+    assert!(studio.sees("60 pictures, "));
     studio.click("Generate sheet");
-    studio.until("the jobs", |app| app.state.grid.sheet.as_ref().unwrap().jobs.len() == 60);
+    until_jobs(&mut studio, 60);
     for _ in 0..60 {
         make_cell(&mut studio);
     }
     let all = sheet(&studio);
-    assert_eq!((all.textures.len(), all.pictures.len()), (60, 60), "none was lost");
-    assert!(all.textures.values().all(|texture| texture.size() == [64, 64]), "as large as it was made");
+    assert_eq!((all.textures.len(), all.kept.pictures.len()), (60, 60), "none was lost");
+    assert!(all.textures.values().all(|it| it.texture.size() == [64, 64] && !it.is_draft), "as large as it was made");
     let few = all.texture_side_px();
     assert!(few == 512, "{few}");
 }
@@ -168,7 +183,7 @@ fn the_pictures_of_a_large_sheet_are_all_there_and_sharper_than_a_thumbnail() {
 fn a_sheet_is_saved_as_one_picture_with_captions() {
     let mut studio = open([1440.0, 900.0]);
     open_dialog(&mut studio);
-    axes(&mut studio, &[("X axis", "steps=4,8")]);
+    axes(&mut studio, &[("X axis", "steps=4,6")]);
     studio.click("Generate sheet");
     let export = |studio: &Studio| studio.harness.get_by_role_and_label(Role::Button, "Export sheet…").accesskit_node().is_disabled();
     assert!(export(&studio), "no cell is finished");
@@ -185,4 +200,65 @@ fn a_sheet_is_saved_as_one_picture_with_captions() {
     let sizes = files.filter_map(|path| atelier_media::image_size(&ImageSource::File(path)).ok());
     let (width, height) = sizes.max().unwrap();
     assert!(width > 128 && height > 64, "{width} x {height}: two pictures of 64 and their captions");
+}
+
+#[test]
+fn drafts_of_all_cells_come_first_and_a_cell_that_is_struck_out_is_never_finished() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    axes(&mut studio, &[("X axis", "steps=8,12,16")]);
+    assert!(studio.sees("3 pictures after 3 drafts, ") && studio.sees("9 of "), "what drafts compute is kept");
+    studio.click("Generate sheet");
+    until_jobs(&mut studio, 6);
+    for drafts in 1..=3 {
+        let recipe = make_cell(&mut studio);
+        assert_eq!(recipe.draft_step(), Some(recipe.steps / 4), "a draft");
+        assert!(studio.sees(&format!("0 of 3 pictures · {drafts} as drafts")));
+    }
+    studio.harness.check_accessibility();
+    studio.click("steps 12: draft");
+    studio.until("the strike", |app| {
+        let (sheet, queue) = (app.state.grid.sheet.as_ref().unwrap(), &app.state.shared.queue);
+        let row = sheet.job([1, 0, 0]).and_then(|id| queue.row(id));
+        row.is_some_and(|row| row.job.state == atelier_gallery::queue::JobState::Cancelled)
+    });
+    assert!(studio.sees("steps 12: struck out"));
+    let finished: Vec<u32> =
+        (0..2).map(|_| make_cell(&mut studio)).inspect(|it| assert_eq!(it.draft_step(), None)).map(|it| it.steps).collect();
+    assert_eq!(finished, [8, 16]);
+    assert!(studio.sees("2 of 3 pictures · 1 as drafts"));
+    assert!(studio.app().state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()), "nothing is left to be made");
+}
+
+#[test]
+fn a_sheet_under_way_is_there_again_after_a_restart_and_goes_on() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    axes(&mut studio, &[("X axis", "steps=4,5,6")]);
+    studio.click("Generate sheet");
+    until_jobs(&mut studio, 3);
+    make_cell(&mut studio);
+    let kept = sheet(&studio).kept.clone();
+    let file = Paths::beneath(studio.folder.path()).sheet_file();
+    studio.until("the file", |app| !app.state.grid.saver.is_unsaved(&app.state.grid.sheet.as_ref().unwrap().kept));
+    let Studio { mut harness, folder, port } = studio;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port));
+
+    let settings = Settings { recipe: Recipe { seed: 7, ..ready() }, ..Settings::default() };
+    let mut studio = Studio::at(folder, settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
+    assert!(file.exists());
+    studio.until("the sheet", |app| app.state.grid.sheet.as_ref().is_some_and(|sheet| sheet.textures.len() == 1));
+    assert_eq!(sheet(&studio).kept, kept);
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("show the sheet".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.sees("1 of 3 pictures"));
+    // What was left of it is made, and joins it.
+    make_cell(&mut studio);
+    make_cell(&mut studio);
+    assert!(studio.sees("3 of 3 pictures"));
+    studio.click("steps 4");
+    assert_eq!(studio.app().state.shared.next.recipe.steps, 4);
 }

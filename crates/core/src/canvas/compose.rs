@@ -66,6 +66,15 @@ impl DocumentContent {
         Rgb8::new(self.width(), self.height(), rgb).unwrap_or_else(|| unreachable!("the bands hold every pixel"))
     }
 
+    /// The pixels of a layer alone, over white; `None` where there is no such layer.
+    #[must_use]
+    pub fn layer_picture(&self, id: LayerId) -> Option<Rgb8> {
+        let layer = self.layer(id)?;
+        let mut rgb = Vec::with_capacity(self.bounds().area() as usize * 3);
+        self.bands(|band| push_over(&mut rgb, &layer.pixels.read(band), 255));
+        Rgb8::new(self.width(), self.height(), rgb)
+    }
+
     /// The visible layers of control, over the black that stands for nothing in such pictures.
     /// `None` where they are empty.
     #[must_use]

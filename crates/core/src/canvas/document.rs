@@ -8,10 +8,21 @@ use super::content::DocumentContent;
 use super::edit::DocumentEdit;
 use super::history::History;
 use super::layer::MAX_LAYERS;
-use super::{BlendMode, Layer, LayerError, LayerId, LayerKind, LayerText, PixelRect, TileImage};
+use super::{BlendMode, Layer, LayerError, LayerId, LayerKind, LayerText, Mask, PixelRect, TileImage};
 
 /// Longest name of a layer in characters.
 const LONGEST_NAME: usize = 80;
+
+/// A region that is added to a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRegion {
+    /// Its name.
+    pub name: String,
+    /// Its place in the document.
+    pub rect: PixelRect,
+    /// What it covers there, of the same size.
+    pub mask: Mask,
+}
 
 /// A document with its history.
 #[derive(Clone, Debug)]
@@ -142,6 +153,43 @@ impl Document {
             Ok(())
         })?;
         Ok(id)
+    }
+
+    /// Adds these regions above all layers, as one change of this name. The last one is the current
+    /// layer then.
+    ///
+    /// # Errors
+    /// Where there would be too many layers, or a region lies elsewhere.
+    pub fn add_regions(&mut self, change: &'static str, regions: &[NewRegion]) -> Result<PixelRect, LayerError> {
+        let bounds = self.content.bounds();
+        if self.content.layers.len() + regions.len() > MAX_LAYERS {
+            return Err(LayerError::TooMany);
+        }
+        let has_place = |region: &NewRegion| {
+            let is_whole = (region.rect.width, region.rect.height) == (region.mask.width(), region.mask.height());
+            is_whole && region.rect.intersection(&bounds) == region.rect
+        };
+        if !regions.iter().all(has_place) {
+            return Err(LayerError::OtherSize);
+        }
+        let first = self.next_layer;
+        self.change(change, |content| {
+            for (id, NewRegion { name, rect, mask }) in (first..).map(LayerId).zip(regions) {
+                let pixels = TileImage::new(bounds.width, bounds.height);
+                let mut layer = Layer::new(id, LayerKind::Region { words: String::new() }, shortened(name), pixels);
+                let [red, green, blue] = layer.ink([0; 3]);
+                layer.pixels.change(*rect, true, |x, y, run| {
+                    let row = mask.row((y as i32 - rect.top) as u32);
+                    for (pixel, value) in run.chunks_exact_mut(4).zip(&row[(x as i32 - rect.left) as usize..]) {
+                        pixel.copy_from_slice(&if *value == 0 { [0; 4] } else { [red, green, blue, *value] });
+                    }
+                });
+                layer.pixels.drop_blank_tiles();
+                content.layers.push(layer);
+                content.current = id;
+            }
+            Ok(())
+        })
     }
 
     /// Makes pixels that were generated a layer above the picture, as one change with putting away

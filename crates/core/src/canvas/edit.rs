@@ -30,6 +30,9 @@ pub enum DocumentEdit {
     Grow(LayerId, i32),
     /// Makes the edge of what is masked on a layer soft, so many pixels wide to either side.
     Feather(LayerId, u32),
+    /// Makes the pixels of a layer less opaque: 255 of the mask leaves them as they are, 0 makes
+    /// them transparent.
+    CutOut(LayerId, Mask),
     /// Makes a layer and the one below it, of the same kind, one layer that looks like both.
     MergeDown(LayerId),
     /// Gives a layer these pixels in other places.
@@ -89,6 +92,7 @@ impl DocumentEdit {
             Self::Grow(_, by) if *by < 0 => "Shrink a mask",
             Self::Grow(..) => "Grow a mask",
             Self::Feather(..) => "Feather a mask",
+            Self::CutOut(..) => "Cut out the background",
             Self::MergeDown(_) => "Merge two layers",
             Self::Transform { .. } => "Move or transform a layer",
         }
@@ -126,6 +130,7 @@ impl DocumentContent {
             }
             DocumentEdit::Grow(layer, by) => self.with_selection(*layer, |mask| grown(mask, *by), by.max(&0).unsigned_abs()),
             DocumentEdit::Feather(layer, radius) => self.with_selection(*layer, |mask| feathered(mask, *radius), *radius),
+            DocumentEdit::CutOut(layer, opacities) => self.cut_out(*layer, opacities),
             DocumentEdit::MergeDown(layer) => self.merged_down(*layer),
             DocumentEdit::Transform { layer, from, by } => {
                 self.changeable(*layer)?;
@@ -139,6 +144,25 @@ impl DocumentContent {
                 Ok(content)
             }
         }
+    }
+
+    fn cut_out(&self, id: LayerId, opacities: &Mask) -> Result<Self, LayerError> {
+        if self.changeable(id)?.alpha_locked {
+            return Err(LayerError::AlphaLocked);
+        }
+        if (opacities.width(), opacities.height()) != (self.width, self.height) {
+            return Err(LayerError::OtherSize);
+        }
+        let mut content = self.clone();
+        let layer = content.layer_mut(id)?;
+        layer.text = None;
+        layer.pixels.change(self.bounds(), false, |x, y, run| {
+            for (pixel, opacity) in run.chunks_exact_mut(4).zip(&opacities.row(y)[x as usize..]) {
+                Ink::Eraser.apply(pixel, 255 - u32::from(*opacity), false);
+            }
+        });
+        layer.pixels.drop_blank_tiles();
+        Ok(content)
     }
 
     /// A layer and the one below it as one, which keeps the lower one's name and blend mode.

@@ -186,6 +186,12 @@ pub enum LayerError {
     /// There are too many layers.
     #[error("There can be at most {MAX_LAYERS} layers. Remove one first.")]
     TooMany,
+    /// How opaque its pixels are is locked.
+    #[error("The transparency of this layer is locked. Unlock it to change it.")]
+    AlphaLocked,
+    /// It was made of a picture of another size.
+    #[error("The canvas has another size now. Try again.")]
+    OtherSize,
     /// The size is not possible.
     #[error("The picture would be too small or too large. Choose sides of 1 to {MAX_DOCUMENT_SIDE} pixels.")]
     Size,

@@ -39,7 +39,7 @@ pub use compose::LayerChoice;
 pub use content::DocumentContent;
 pub use coverage::{Coverage, Shape};
 pub use cut::{crop_mask, crop_picture};
-pub use document::Document;
+pub use document::{Document, NewRegion};
 pub use edit::{DocumentEdit, Ink};
 pub use fill::fill_area;
 pub use history::MAX_HISTORY_BYTES;

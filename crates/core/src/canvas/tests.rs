@@ -532,3 +532,62 @@ fn a_mask_grows_shrinks_and_softens_in_the_document() {
     assert!(row[236] > 0 && row[236] < 128 && row[250] > 200, "{:?}", &row[230..262]);
     assert!(document.apply(&DocumentEdit::Grow(mask, i32::MAX)).is_ok() && document.apply(&DocumentEdit::Feather(mask, u32::MAX)).is_ok());
 }
+
+/// A document of one grey layer of this size.
+fn grey(width: u32, height: u32) -> Document {
+    let picture = Rgb8::new(width, height, vec![90; (width * height * 3) as usize]).unwrap();
+    Document::new(DocumentContent::new("Picture", TileImage::of_picture(&picture)).unwrap())
+}
+
+#[test]
+fn a_cut_out_layer_is_as_opaque_as_the_mask_says_and_comes_back() {
+    let mut document = grey(300, 8);
+    let layer = document.content().current();
+    let before = document.content().clone();
+    let mut opacities = Mask::filled(300, 8, 255);
+    for (x, value) in [(0, 0), (1, 128), (299, 0)] {
+        opacities.pixels_mut()[3 * 300 + x] = value;
+    }
+    document.apply(&DocumentEdit::CutOut(layer, opacities.clone())).unwrap();
+    let pixel = |document: &Document, x: i32, y: i32| document.content().current_layer().pixels.pixel(x, y);
+    assert_eq!([pixel(&document, 0, 3), pixel(&document, 299, 3)], [[0; 4]; 2]);
+    assert_eq!([pixel(&document, 1, 3), pixel(&document, 2, 3)], [[90, 90, 90, 128], [90, 90, 90, 255]]);
+    // Cut out twice, it is less opaque still.
+    document.apply(&DocumentEdit::CutOut(layer, opacities.clone())).unwrap();
+    assert_eq!(pixel(&document, 1, 3)[3], 64);
+    document.undo().unwrap();
+    document.undo().unwrap();
+    assert_eq!(document.content(), &before);
+
+    let small = Mask::filled(299, 8, 0);
+    assert_eq!(document.apply(&DocumentEdit::CutOut(layer, small)), Err(LayerError::OtherSize));
+    document.set_alpha_locked(layer, true).unwrap();
+    assert_eq!(document.apply(&DocumentEdit::CutOut(layer, opacities)), Err(LayerError::AlphaLocked));
+}
+
+#[test]
+fn regions_that_are_added_cover_their_place_in_one_change() {
+    let mut document = grey(300, 40);
+    let region = |left: i32, value: u8| {
+        let rect = PixelRect { left, top: 5, width: 20, height: 10 };
+        NewRegion { name: format!("face {left}"), rect, mask: Mask::filled(20, 10, value) }
+    };
+    // Over the border of two tiles.
+    document.add_regions("Find faces and hands", &[region(10, 255), region(250, 100)]).unwrap();
+    let layers = document.content().layers();
+    let words = LayerKind::Region { words: String::new() };
+    assert_eq!(
+        layers.iter().map(|it| (it.name.as_str(), &it.kind)).skip(1).collect::<Vec<_>>(),
+        [("face 10", &words), ("face 250", &words)]
+    );
+    assert_eq!(document.content().current(), layers[2].id);
+    let covered: Vec<_> = layers[1..].iter().map(|it| document.content().region_mask(it.id).unwrap()).collect();
+    assert_eq!(covered[0].bounds(), Some(PixelRect { left: 10, top: 5, width: 20, height: 10 }));
+    assert_eq!((covered[1].row(5)[255], covered[1].row(14)[269], covered[1].row(15)[269]), (100, 100, 0));
+    assert_eq!(document.next_undo(), Some("Find faces and hands"));
+    document.undo().unwrap();
+    assert_eq!(document.content().layers().len(), 1);
+    assert_eq!(document.add_regions("Find faces and hands", &[region(290, 255)]), Err(LayerError::OtherSize));
+    let many = vec![region(10, 255); MAX_LAYERS];
+    assert_eq!(document.add_regions("Find faces and hands", &many), Err(LayerError::TooMany));
+}

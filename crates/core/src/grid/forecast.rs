@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::order::{evaluations, sharings, steps};
-use super::{Cell, Grid};
+use super::{Grid, Turn};
 use crate::format::seconds;
 use crate::recipe::Recipe;
 
@@ -26,6 +26,8 @@ pub struct CellTime {
 pub struct Forecast {
     /// Number of pictures.
     pub pictures: usize,
+    /// Drafts that are made of them before.
+    pub drafts: usize,
     /// Times that a model is opened, where none is open yet.
     pub loads: usize,
     /// Texts that are encoded, where none is known yet.
@@ -39,16 +41,16 @@ pub struct Forecast {
 }
 
 impl Grid {
-    /// What these cells will cost together. `time`: what a picture of a recipe takes alone; `None`
-    /// where that is not known.
-    pub fn forecast(cells: &[Cell], mut time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
+    /// What these turns will cost, one after the other. A model that is gone back to counts again,
+    /// because another one may have taken its memory. `time`: what a picture of a recipe takes
+    /// alone; `None` where that is not known.
+    pub fn forecast(turns: &[Turn], mut time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
         let mut forecast = Forecast { secs: Some(0.0), ..Forecast::default() };
-        let sharings = sharings(cells);
-        let (mut models, mut texts, mut kept) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::<usize, u32>::new());
-        for index in Self::order(cells) {
-            let (Some(cell), Some(sharing)) = (cells.get(index), sharings.get(index)) else { continue };
-            let recipe = &cell.recipe;
-            let is_opened = models.insert(sharing.model);
+        let recipes: Vec<&Recipe> = turns.iter().map(|turn| &turn.recipe).collect();
+        let (mut open, mut texts, mut kept) = (None, BTreeSet::new(), BTreeMap::<usize, u32>::new());
+        for (turn, sharing) in turns.iter().zip(sharings(&recipes)) {
+            let recipe = &turn.recipe;
+            let is_opened = open.replace(sharing.model) != Some(sharing.model);
             let encoded = sharing.texts.iter().filter(|text| texts.insert(**text)).count();
             let (first, later) = steps(recipe);
             let has_own = recipe.draft_step().is_some() || !recipe.earlier_steps.is_empty() || recipe.step_cache.is_some();
@@ -59,7 +61,8 @@ impl Grid {
             let (is_whole, is_known) = (recipe.draft_step().is_none(), known == first);
             let all = evaluations(recipe, first, is_whole) + evaluations(recipe, later, true);
             let reused = evaluations(recipe, known, is_whole && is_known);
-            forecast.pictures += 1;
+            forecast.pictures += usize::from(!turn.is_draft);
+            forecast.drafts += usize::from(turn.is_draft);
             forecast.loads += usize::from(is_opened);
             forecast.encodings += encoded;
             forecast.evaluations += all - reused;
@@ -80,6 +83,9 @@ impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         write!(f, "{}", count(self.pictures, "picture", "pictures"))?;
+        if self.drafts > 0 {
+            write!(f, " after {}", count(self.drafts, "draft", "drafts"))?;
+        }
         if let Some(secs) = self.secs {
             write!(f, ", {}", seconds(secs))?;
         }

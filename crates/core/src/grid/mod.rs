@@ -5,9 +5,11 @@
 //! or steps follow each other; pure, so files are found by the caller ([`AxisFiles`]).
 
 mod axis;
+mod captions;
 mod forecast;
 mod order;
 mod setting;
+mod turn;
 mod values;
 
 use std::fmt;
@@ -15,8 +17,10 @@ use std::fmt;
 use crate::recipe::Recipe;
 
 pub use axis::{Axis, AxisFiles, AxisValue};
+pub use captions::{Captions, Place};
 pub use forecast::{CellTime, Forecast};
 pub use setting::axis_names;
+pub use turn::Turn;
 
 /// Axes of a sheet: columns, rows, pages.
 pub const MAX_AXES: usize = 3;
@@ -46,13 +50,14 @@ impl fmt::Display for GridError {
 pub struct Grid {
     base: Recipe,
     axes: Vec<Axis>,
+    captions: Captions,
 }
 
 /// A picture of a sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Its column, row and page, from 0.
-    pub at: [usize; MAX_AXES],
+    pub at: Place,
     /// Its recipe, of one picture.
     pub recipe: Recipe,
 }
@@ -76,30 +81,25 @@ impl Grid {
         if cells > MAX_CELLS {
             return Err(GridError::new(format!("a sheet has {MAX_CELLS} cells at most, and this one {cells}; use fewer values")));
         }
-        Ok(Self { base: Recipe { batch_count: 1, ..base }, axes })
+        let captions = Captions::of(&axes);
+        Ok(Self { base: Recipe { batch_count: 1, ..base }, axes, captions })
     }
 
-    /// The axes: columns, rows, pages.
+    /// Names of its axes and of their values.
     #[must_use]
-    pub fn axes(&self) -> &[Axis] {
-        &self.axes
-    }
-
-    /// Number of columns, rows and pages.
-    #[must_use]
-    pub fn size(&self) -> [usize; MAX_AXES] {
-        [0, 1, 2].map(|index| self.axes.get(index).map_or(1, |axis| axis.values.len()))
+    pub const fn captions(&self) -> &Captions {
+        &self.captions
     }
 
     /// Every cell: row by row, page by page.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
-        let [columns, rows, pages] = self.size();
+        let [columns, rows, pages] = self.captions.size();
         let places = (0..pages).flat_map(|z| (0..rows).flat_map(move |y| (0..columns).map(move |x| [x, y, z])));
         places.map(|at| Cell { at, recipe: self.recipe(at) }).collect()
     }
 
-    fn recipe(&self, at: [usize; MAX_AXES]) -> Recipe {
+    fn recipe(&self, at: Place) -> Recipe {
         let mut recipe = self.base.clone();
         for (axis, index) in self.axes.iter().zip(at) {
             if let Some(value) = axis.values.get(index) {
@@ -107,13 +107,6 @@ impl Grid {
             }
         }
         recipe
-    }
-
-    /// What a cell differs in, by axis: "steps 8, sampler heun".
-    #[must_use]
-    pub fn caption(&self, at: [usize; MAX_AXES]) -> String {
-        let parts = self.axes.iter().zip(at).filter_map(|(axis, index)| Some(format!("{} {}", axis.name, axis.values.get(index)?.label)));
-        parts.collect::<Vec<_>>().join(", ")
     }
 }
 

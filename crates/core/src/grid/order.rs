@@ -41,12 +41,12 @@ const fn reads_texts(role: FileRole) -> bool {
     )
 }
 
-/// What each cell shares with the others.
-pub(super) fn sharings(cells: &[Cell]) -> Vec<Sharing> {
+/// What each picture shares with the others.
+pub(super) fn sharings(recipes: &[&Recipe]) -> Vec<Sharing> {
     let (mut models, mut encoders, mut texts, mut all_steps) =
         (Numbers::default(), Numbers::default(), Numbers::default(), Numbers::default());
-    let number = |cell: &Cell| {
-        let recipe = &cell.recipe;
+    let number = |recipe: &&Recipe| {
+        let recipe = *recipe;
         let model = models.of(recipe.only(Affects::Opening));
         let files: ModelFiles =
             recipe.files.iter().filter(|(role, _)| reads_texts(*role)).map(|(role, path)| (role, path.into())).collect();
@@ -76,7 +76,7 @@ pub(super) fn sharings(cells: &[Cell]) -> Vec<Sharing> {
         let begin = all_steps.of((model, begins_like, (recipe.width, recipe.height), recipe.mask.clone(), recipe.reference_images.clone()));
         Sharing { model, encoder, first_texts, steps: begin, texts: own }
     };
-    cells.iter().map(number).collect()
+    recipes.iter().map(number).collect()
 }
 
 /// Numbers for things that are equal, in the order in which they come.
@@ -102,7 +102,8 @@ impl Grid {
     /// is encoded once, and cells with the same steps follow each other, drafts first.
     #[must_use]
     pub fn order(cells: &[Cell]) -> Vec<usize> {
-        let sharings = sharings(cells);
+        let recipes: Vec<&Recipe> = cells.iter().map(|cell| &cell.recipe).collect();
+        let sharings = sharings(&recipes);
         let mut order: Vec<usize> = (0..cells.len()).collect();
         order.sort_by_key(|index| (sharings.get(*index), cells.get(*index).map(|cell| steps(&cell.recipe).0), *index));
         order

@@ -53,14 +53,14 @@ fn grid(axes: &[&str]) -> Grid {
 #[test]
 fn a_cell_is_the_recipe_of_the_picture_alone() {
     let grid = grid(&["steps=4,8", "sampler=euler,Heun", "seed=1..3"]);
-    assert_eq!(grid.size(), [2, 2, 3]);
+    assert_eq!(grid.captions().size(), [2, 2, 3]);
     let cells = grid.cells();
     assert_eq!(cells.len(), 12);
     let own = Recipe { batch_count: 1, ..base() };
     assert_eq!(cells[0].recipe, Recipe { steps: 4, sampler: Some(Sampler::Euler), seed: 1, ..own.clone() });
     assert_eq!(cells[11].recipe, Recipe { steps: 8, sampler: Some(Sampler::Heun), seed: 3, ..own });
     assert_eq!((cells[1].at, cells[2].at, cells[4].at), ([1, 0, 0], [0, 1, 0], [0, 0, 1]));
-    assert_eq!(grid.caption([1, 1, 2]), "steps 8, sampler Heun, seed 3");
+    assert_eq!(grid.captions().caption([1, 1, 2]), "steps 8, sampler Heun, seed 3");
 }
 
 #[test]
@@ -142,6 +142,11 @@ fn a_part_of_a_start_picture_differs_where_there_is_one() {
     assert_eq!(strengths, [0.2, 0.9]);
 }
 
+/// What cells will cost without drafts.
+fn forecast(cells: &[Cell], time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
+    Grid::forecast(&Grid::turns(cells, false), time)
+}
+
 fn none(_: &Recipe) -> Option<CellTime> {
     None
 }
@@ -149,24 +154,66 @@ fn none(_: &Recipe) -> Option<CellTime> {
 #[test]
 fn a_forecast_counts_what_differs_alone() {
     let cells = grid(&["steps=4,8,16", "{day|night}", "model=a,b,c,d"]).cells();
-    let told = Grid::forecast(&cells, |_| Some(CellTime { load_secs: 10.0, encode_secs: 2.0, denoise_secs: 3.0, other_secs: 1.0 }));
+    let told = forecast(&cells, |_| Some(CellTime { load_secs: 10.0, encode_secs: 2.0, denoise_secs: 3.0, other_secs: 1.0 }));
     // Two prompts and one negative prompt for each model.
-    let expected =
-        Forecast { pictures: 24, loads: 4, encodings: 12, evaluations: 8 * 28, kept_evaluations: 0, secs: Some(40.0 + 12.0 + 96.0) };
+    let expected = Forecast {
+        pictures: 24,
+        drafts: 0,
+        loads: 4,
+        encodings: 12,
+        evaluations: 8 * 28,
+        kept_evaluations: 0,
+        secs: Some(40.0 + 12.0 + 96.0),
+    };
     assert_eq!(told, expected);
     assert_eq!(told.to_string(), "24 pictures, 2 min 28 s, 12 text encodings, 4 model loads");
-    assert_eq!(Grid::forecast(&cells[..1], none).to_string(), "1 picture, 2 text encodings, 1 model load");
+    assert_eq!(forecast(&cells[..1], none).to_string(), "1 picture, 2 text encodings, 1 model load");
 }
 
 #[test]
 fn steps_that_cells_have_in_common_are_counted_once() {
     let cells = grid(&["upscale=1.5,2,3", "vae_tiling=on,off"]).cells();
-    let told = Grid::forecast(&cells, none);
+    let told = forecast(&cells, none);
     // Twenty steps, and twenty more of each second pass, for which the texts are read in another size.
     assert_eq!((told.evaluations, told.kept_evaluations, told.encodings), (20 + 6 * 20, 5 * 20, 2 * 4));
     assert!(told.to_string().ends_with("100 of 240 steps are kept"), "{told}");
-    let drafts = Grid::forecast(&grid(&["last_step=5,10,none", "sampler=heun"]).cells(), none);
+    let drafts = forecast(&grid(&["last_step=5,10,none", "sampler=heun"]).cells(), none);
     assert_eq!((drafts.evaluations, drafts.kept_evaluations), (10 + 20 + 19, 20), "drafts are made first");
+}
+
+#[test]
+fn drafts_of_all_cells_come_before_any_that_is_finished_and_are_not_computed_twice() {
+    let cells = grid(&["steps=4,8,16", "{day|night}", "upscale=1.5,2"]).cells();
+    let turns = Grid::turns(&cells, true);
+    // Of four steps there is no draft; those of the upscaled ones are the same.
+    let drafts: Vec<&Turn> = turns.iter().filter(|turn| turn.is_draft).collect();
+    assert_eq!((drafts.len(), turns.len()), (4, 4 + 12));
+    assert!(turns[..4].iter().all(|turn| turn.is_draft && turn.cells.len() == 2), "drafts are first");
+    for turn in &drafts {
+        assert_eq!((turn.recipe.draft_step(), turn.recipe.hires.as_ref()), (Some(turn.recipe.steps / 4), None));
+        assert!(turn.cells.iter().all(|cell| cells[*cell].recipe.steps == turn.recipe.steps));
+    }
+    // What is finished is the cell itself, each once.
+    let mut finished: Vec<usize> = turns[4..].iter().flat_map(|turn| turn.cells.clone()).collect();
+    assert!(turns[4..].iter().all(|turn| turn.recipe == cells[turn.cells[0]].recipe));
+    finished.sort_unstable();
+    assert_eq!(finished, (0..12).collect::<Vec<_>>());
+    let (with, without) = (Grid::forecast(&turns, none), forecast(&cells, none));
+    assert_eq!((with.pictures, with.drafts, with.loads, with.encodings), (12, 4, 1, without.encodings));
+    assert_eq!(with.evaluations, without.evaluations, "no step is computed twice");
+    assert!(with.to_string().starts_with("12 pictures after 4 drafts, "), "{with}");
+    assert!(Grid::suits_drafts(&cells) && !Grid::suits_drafts(&cells[..1]));
+}
+
+#[test]
+fn drafts_of_several_models_open_each_of_them_twice_but_one() {
+    let cells = grid(&["model=a,b,c", "seed=1,2"]).cells();
+    let turns = Grid::turns(&cells, true);
+    assert_eq!((turns.len(), Grid::forecast(&turns, none).loads), (12, 5));
+    assert!(!Grid::suits_drafts(&cells), "a person is to choose it");
+    // Drafts, branches and cached steps are made as they are.
+    let own = grid(&["last_step=5,none", "step_cache={\"mode\":\"ucache\"},none"]).cells();
+    assert_eq!(Grid::turns(&own, true).iter().filter(|turn| turn.is_draft).count(), 1);
 }
 
 const AXES: [&str; 9] = [
@@ -199,9 +246,9 @@ proptest! {
         prop_assert_eq!(model_runs, models);
         let (step_runs, steps) = runs(&|recipe| format!("{:?} {}", recipe.only(Affects::Steps), recipe.width));
         prop_assert_eq!(step_runs, steps);
-        let forecast = Grid::forecast(&cells, none);
-        prop_assert_eq!((forecast.pictures, forecast.loads), (cells.len(), models));
-        let alone: u64 = cells.iter().map(|cell| Grid::forecast(std::slice::from_ref(cell), none).evaluations).sum();
-        prop_assert_eq!(forecast.evaluations + forecast.kept_evaluations, alone);
+        let told = forecast(&cells, none);
+        prop_assert_eq!((told.pictures, told.loads), (cells.len(), models));
+        let alone: u64 = cells.iter().map(|cell| forecast(std::slice::from_ref(cell), none).evaluations).sum();
+        prop_assert_eq!(told.evaluations + told.kept_evaluations, alone);
     }
 }

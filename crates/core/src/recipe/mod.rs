@@ -194,6 +194,13 @@ impl Recipe {
         self.last_step.map(|last| last.max(1)).filter(|last| *last < self.steps_in_pass(0))
     }
 
+    /// The step after which a draft usually stops: a quarter of the steps is enough to judge a
+    /// composition.
+    #[must_use]
+    pub fn usual_last_step(&self) -> u32 {
+        (self.steps_in_pass(0) / 4).max(1)
+    }
+
     /// The recipe that finishes a draft of this recipe and seed, which the file `picture` shows;
     /// `None` where it is no draft.
     #[must_use]

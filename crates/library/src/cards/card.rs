@@ -19,6 +19,10 @@ pub enum ModelKind {
     Lora,
     /// It upscales pictures.
     Upscaler,
+    /// It cuts out what is in front of a background.
+    Cutout,
+    /// It finds things in pictures.
+    Detector,
     /// A part that other models need.
     #[default]
     Part,
@@ -26,7 +30,7 @@ pub enum ModelKind {
 
 impl ModelKind {
     /// All kinds, models first.
-    pub const ALL: [Self; 4] = [Self::Model, Self::Lora, Self::Upscaler, Self::Part];
+    pub const ALL: [Self; 6] = [Self::Model, Self::Lora, Self::Upscaler, Self::Cutout, Self::Detector, Self::Part];
 
     /// The word shown, for one of them.
     #[must_use]
@@ -35,6 +39,8 @@ impl ModelKind {
             Self::Model => "Model",
             Self::Lora => "LoRA",
             Self::Upscaler => "Upscaler",
+            Self::Cutout => "Cut-out model",
+            Self::Detector => "Detector",
             Self::Part => "Part",
         }
     }
@@ -46,6 +52,8 @@ impl ModelKind {
             Self::Model => "Models",
             Self::Lora => "LoRAs",
             Self::Upscaler => "Upscalers",
+            Self::Cutout => "Cut-out models",
+            Self::Detector => "Detectors",
             Self::Part => "Parts",
         }
     }
@@ -242,7 +250,7 @@ impl ModelCard {
         let file = match self.kind {
             ModelKind::Model => self.main_file.as_deref(),
             ModelKind::Part => self.files.iter().find(is_encoder).and_then(|it| it.path.as_deref()),
-            ModelKind::Lora | ModelKind::Upscaler => None,
+            ModelKind::Lora | ModelKind::Upscaler | ModelKind::Cutout | ModelKind::Detector => None,
         };
         file.filter(|_| self.availability.is_here() && !matches!(self.availability, Availability::BuiltIn | Availability::Damaged))
     }

@@ -39,6 +39,8 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
     let kind = match role {
         Some(Role::Lora) => ModelKind::Lora,
         Some(Role::Part(FileRole::Upscaler)) => ModelKind::Upscaler,
+        Some(Role::Cutout) => ModelKind::Cutout,
+        Some(Role::Detector) => ModelKind::Detector,
         Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => ModelKind::Model,
         Some(Role::Part(_) | Role::Embedding) | None => ModelKind::Part,
     };
@@ -51,7 +53,9 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
     let description = match (&file.status, training.and_then(|it| it.usage.clone())) {
         (FileStatus::Unread, _) => "Not scanned yet.".to_owned(),
         (_, Some(usage)) => usage,
-        (FileStatus::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
+        (FileStatus::Known(facts), None) if matches!(kind, ModelKind::Part | ModelKind::Cutout | ModelKind::Detector) => {
+            sentence(&format!("{} in {}", facts.name, facts.quantisation))
+        }
         _ => String::new(),
     };
     let bytes = shards::whole_bytes(&file.path, Some(file.bytes));

@@ -220,6 +220,10 @@ fn kind_of(files: &[CardFile]) -> ModelKind {
         ModelKind::Lora
     } else if some(|it| it == Role::Part(FileRole::Upscaler)) {
         ModelKind::Upscaler
+    } else if some(|it| it == Role::Cutout) {
+        ModelKind::Cutout
+    } else if some(|it| it == Role::Detector) {
+        ModelKind::Detector
     } else {
         ModelKind::Part
     }

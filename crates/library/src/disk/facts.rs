@@ -9,12 +9,14 @@ use std::sync::Arc;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::walk::ONNX_ENDING;
 use crate::check::expected_width;
 use crate::embedding::{embedding_family, is_embedding};
 use crate::family::Family;
-use crate::header::{Fault, Header, read_header};
+use crate::header::{Fault, Header, file_name, read_header};
 use crate::kind::identify;
 use crate::manifest::Role;
+use crate::onnx::{OnnxHeader, read_onnx_header};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
 
@@ -107,6 +109,9 @@ pub fn inspect_file(path: &Path) -> FileStatus {
     if PICKLES.contains(&extension.as_str()) {
         return FileStatus::Pickle;
     }
+    if extension == ONNX_ENDING {
+        return inspect_onnx(path);
+    }
     match read_header(path) {
         Ok(header) => FileStatus::Known(Arc::new(Facts::of(&header))),
         // By its contents, whatever it is called.
@@ -115,7 +120,35 @@ pub fn inspect_file(path: &Path) -> FileStatus {
     }
 }
 
+fn inspect_onnx(path: &Path) -> FileStatus {
+    match read_onnx_header(path) {
+        Ok(header) if header.is_quantised && header.role().is_some() => FileStatus::Faulty {
+            fault: Fault::Unsupported,
+            advice: Advice::new(format!("{} is quantised to 8 bits.", file_name(path)), "Get its 16- or 32-bit form."),
+        },
+        Ok(header) => FileStatus::Known(Arc::new(Facts::of_onnx(&header))),
+        Err(error) => FileStatus::Faulty { fault: error.fault, advice: error.advice },
+    }
+}
+
 impl Facts {
+    /// The facts of a model that looks at pictures.
+    fn of_onnx(header: &OnnxHeader) -> Self {
+        Self {
+            role: header.role(),
+            family: None,
+            name: header.name(),
+            parameters: header.parameters,
+            quantisation: header.quantisation.to_owned(),
+            contains: Vec::new(),
+            text_width: None,
+            vocabulary: None,
+            latent_channels: None,
+            reads: None,
+            training: Training::default(),
+        }
+    }
+
     /// The facts of this header.
     #[must_use]
     pub fn of(header: &Header) -> Self {

@@ -140,6 +140,9 @@ impl Walker<'_> {
     }
 }
 
+/// Ending of models that look at pictures.
+pub(super) const ONNX_ENDING: &str = "onnx";
+
 /// True if a file of this name can be a model.
 #[must_use]
 pub fn is_model_file(path: &Path) -> bool {
@@ -150,7 +153,7 @@ pub fn is_model_file(path: &Path) -> bool {
 /// True if a file of this name can be a model, or a part of one.
 #[must_use]
 pub fn has_model_ending(path: &Path) -> bool {
-    const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];
+    const ENDINGS: [&str; 8] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin", ONNX_ENDING];
     path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)))
 }
 

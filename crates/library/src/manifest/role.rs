@@ -13,6 +13,10 @@ pub enum Role {
     Lora,
     /// A word that was taught to a text encoder.
     Embedding,
+    /// A model that tells what is in front from its background.
+    Cutout,
+    /// A model that finds things in a picture.
+    Detector,
 }
 
 impl Role {
@@ -24,6 +28,8 @@ impl Role {
             Self::Part(role) => role.key(),
             Self::Lora => "lora",
             Self::Embedding => "embedding",
+            Self::Cutout => "cutout",
+            Self::Detector => "detector",
         }
     }
 
@@ -34,6 +40,8 @@ impl Role {
             Self::Part(role) => role.label(),
             Self::Lora => "LoRA",
             Self::Embedding => "Embedding",
+            Self::Cutout => "Cut-out model",
+            Self::Detector => "Detector",
         }
     }
 
@@ -44,6 +52,8 @@ impl Role {
             "text_encoder" => Some(Self::Part(FileRole::Llm)),
             "lora" => Some(Self::Lora),
             "embedding" => Some(Self::Embedding),
+            "cutout" => Some(Self::Cutout),
+            "detector" => Some(Self::Detector),
             _ => FileRole::from_key(key).map(Self::Part),
         }
     }

@@ -133,5 +133,5 @@ impl Worker {
 /// True for file names with an extension that Atelier opens.
 fn is_model_file(name: &str) -> bool {
     let extension = Path::new(name).extension().unwrap_or_default();
-    ["safetensors", "sft", "gguf", "pth"].iter().any(|it| extension.eq_ignore_ascii_case(it))
+    ["safetensors", "sft", "gguf", "pth", "onnx"].iter().any(|it| extension.eq_ignore_ascii_case(it))
 }

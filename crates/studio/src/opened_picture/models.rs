@@ -107,7 +107,7 @@ fn is_hash(hash: &str) -> bool {
 fn main_files(card: &ModelCard) -> impl Iterator<Item = &CardFile> {
     card.files.iter().filter(|file| match file.role {
         Role::Part(role) => role.is_main() || card.kind != ModelKind::Model,
-        Role::Lora | Role::Embedding => true,
+        Role::Lora | Role::Embedding | Role::Cutout | Role::Detector => true,
     })
 }
 

@@ -5,6 +5,7 @@ use eframe::egui::{
     StrokeKind, TextEdit, Ui, Vec2, pos2, vec2,
 };
 
+use crate::gui::bidi;
 use crate::gui::canvas::Command;
 use crate::gui::canvas::state::OpenDocument;
 use crate::gui::command::Commands;
@@ -110,6 +111,7 @@ fn words_field(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Laye
     let mut typed = words.clone();
     let command = Command::SetWords(layer.id, String::new());
     let edit = TextEdit::multiline(&mut typed)
+        .layouter(bidi::layouter())
         .id(Id::unique(("words of a region", layer.id)))
         .hint_text("Prompt of this region…")
         .desired_rows(2)
@@ -136,6 +138,7 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
     let command = Command::SetText(layer.id, LayerText::default());
     ui.add_space(4.0);
     let edit = TextEdit::multiline(&mut changed.words)
+        .layouter(bidi::layouter())
         .id(Id::unique(("text of a layer", layer.id)))
         .hint_text("Text…")
         .desired_rows(2)

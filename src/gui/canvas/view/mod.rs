@@ -8,6 +8,7 @@ mod look;
 mod options;
 mod rail;
 mod surface;
+mod vision;
 
 pub(crate) use look::look_panel;
 

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Stroke, StrokeKind, Ui};
 
+use super::vision::vision_button;
 use crate::gui::canvas::Command;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::command::Commands;
@@ -46,6 +47,7 @@ pub(crate) fn rail_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.shared.seamless() != [false; 2] {
         icon_button(ui, state, commands, Icon::Tiled, Command::ToggleCopies);
     }
+    vision_button(ui, state, commands);
     icon_button(ui, state, commands, Icon::Layers, Command::ToggleLayers);
     icon_button(ui, state, commands, Icon::Close, Command::Leave);
 }

@@ -7,6 +7,7 @@ use eframe::egui::{
 };
 
 use super::bar::candidate_bar;
+use super::vision::vision_bar;
 use crate::gui::canvas::command::PointerInput;
 use crate::gui::canvas::moving::Grip;
 use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
@@ -89,7 +90,10 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     menu(state, commands, &response, &changes);
     if document.gesture.is_none() {
         let drawn = Rect::from_points(&corners(transform, document.document.content().bounds()));
-        candidate_bar(ui, state, commands, document, drawn, room);
+        // Both have one place.
+        if !vision_bar(ui, state, commands, document, drawn, room) {
+            candidate_bar(ui, state, commands, document, drawn, room);
+        }
     }
 }
 

@@ -8,12 +8,14 @@ use eframe::egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{Button, Color32, Context, Galley, Id, Label, Margin, Memory, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui};
 
+use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::view::completion::{self, Completion};
 use crate::gui::create::view::prompt_history;
 use crate::gui::history::caret_after_change;
 use crate::gui::state::State;
+use crate::gui::text_menu::text_menu;
 use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
@@ -52,6 +54,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
         if state.create.focus_prompt {
             response.request_focus();
         }
+        text_menu(&response);
         completion::note_typed(&response, &recipe.prompt);
         if let Some(completion) = completion {
             completion.show(&response, &mut recipe.prompt, commands);
@@ -74,6 +77,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 7));
         let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
+        text_menu(&response);
         completion::note_typed(&response, &recipe.negative_prompt);
         if let Some(completion) = completion {
             completion.show(&response, &mut recipe.negative_prompt, commands);
@@ -249,7 +253,7 @@ fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32) -> Arc<Galley> {
         }
         append(&mut job, text.get(at..range.end), format(false));
     }
-    ui.fonts_mut(|fonts| fonts.layout_job(job))
+    bidi::laid_out(ui, job)
 }
 
 fn append(job: &mut LayoutJob, text: Option<&str>, format: TextFormat) {

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Button, Id, Label, Popup, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui, vec2};
 
+use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
 use crate::gui::icons::Icon;
@@ -46,8 +47,8 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
             for prompt in history.found().take(MAX_SHOWN) {
                 is_empty = false;
                 let line = prompt.replace('\n', " ");
-                let button =
-                    Button::new(line.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
+                let words = bidi::line(ui, &line, theme::palette(ui).text, WIDTH - 2.0 * ui.spacing().button_padding.x);
+                let button = Button::new(words).right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
                 let chosen = command_control(ui, state, commands, Command::UsePrompt(prompt.clone()), |ui| {
                     ui.add_sized(vec2(WIDTH, ROW_HEIGHT), button).on_hover_text(prompt).accessible_name(line.as_str())
                 });

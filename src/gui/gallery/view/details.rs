@@ -5,6 +5,7 @@ use atelier_core::recipe::RecallPart;
 use atelier_gallery::{PictureDetails, PictureFlag, PictureId};
 use eframe::egui::{Align, Button, Key, Label, Layout, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
+use crate::gui::bidi;
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
@@ -112,7 +113,7 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Pictu
                 let label = format!("Copy {}", name.to_lowercase());
                 command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Copy, &label));
             });
-            ui.add(Label::new(RichText::new(&value).color(palette.text)).wrap().selectable(true));
+            ui.add(Label::new(bidi::lines(ui, &value, palette.text)).selectable(true));
         } else {
             row(ui, name, |ui| {
                 ui.add(Label::new(RichText::new(&value).color(palette.text)).truncate().selectable(true)).on_hover_text(&value);
@@ -160,7 +161,11 @@ fn note(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     let before = typed.unwrap_or(&picture.note);
     let mut text = before.to_owned();
     let hover = gallery::Command::EditNote(id, String::new());
-    let edit = TextEdit::multiline(&mut text).hint_text("A note of your own").desired_rows(2).desired_width(ui.available_width());
+    let edit = TextEdit::multiline(&mut text)
+        .layouter(bidi::layouter())
+        .hint_text("A note of your own")
+        .desired_rows(2)
+        .desired_width(ui.available_width());
     let response = ui.add(edit).on_hover_text(hover.tooltip()).accessible_name(hover.label());
     let is_left = response.lost_focus();
     if text != before {

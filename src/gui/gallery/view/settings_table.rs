@@ -3,6 +3,7 @@
 use eframe::egui::{Label, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
+use crate::gui::bidi;
 use crate::gui::gallery::compare::{SettingRow, differing_settings};
 use crate::gui::gallery::state::Comparison;
 use crate::gui::state::State;
@@ -49,7 +50,7 @@ pub(super) fn differences(ui: &mut Ui, state: &State, comparison: &Comparison) {
                 });
                 for value in [first, second] {
                     row.col(|ui| {
-                        ui.add(Label::new(RichText::new(value).color(palette.text)).wrap().selectable(true)).on_hover_text(value);
+                        ui.add(Label::new(bidi::lines(ui, value, palette.text)).selectable(true)).on_hover_text(value);
                     });
                 }
             });

@@ -56,3 +56,21 @@ fn an_embedding_and_the_encoder_that_a_model_reads_are_told() {
     let model = Facts::of(&header(&[("cap_embedder.0.weight", &[2560])]));
     assert_eq!((model.family, model.reads), (Some(Family::ZImage), Some((FileRole::Llm, 2560))));
 }
+
+#[test]
+fn models_that_look_at_pictures_are_known_by_their_contents_and_8_bits_are_refused() {
+    use testkit::onnx;
+    let dir = tempfile::tempdir().unwrap();
+    let inspect = |bytes: &[u8]| {
+        let path = dir.path().join("a.onnx");
+        std::fs::write(&path, bytes).unwrap();
+        inspect_file(&path)
+    };
+    let FileStatus::Known(facts) = inspect(&onnx::red_segmenter(64)) else { panic!("it is one") };
+    assert_eq!((facts.role, facts.name.as_str(), facts.quantisation.as_str()), (Some(Role::Cutout), "cut-out model", "F32"));
+    let FileStatus::Known(facts) = inspect(&onnx::detector(64, &["face"], &[])) else { panic!("it is one") };
+    assert_eq!((facts.role, facts.name.as_str()), (Some(Role::Detector), "detector of face"));
+    let FileStatus::Faulty { fault, advice } = inspect(&onnx::quantised_segmenter(64)) else { panic!("its masks are wrong") };
+    assert_eq!((fault, advice.sentence.as_str()), (Fault::Unsupported, "a.onnx is quantised to 8 bits."));
+    assert!(matches!(inspect(b"not a model"), FileStatus::Faulty { .. }));
+}

@@ -1,0 +1,63 @@
+//! The menu that the secondary button opens on a text field: what its keys do. egui has none.
+
+use eframe::egui::text_edit::TextEditState;
+use eframe::egui::text_selection::CCursorRange;
+use eframe::egui::{Button, Context, Id, Key, KeyboardShortcut, Modifiers, Response, RichText, Ui, Vec2, ViewportCommand, vec2};
+
+use crate::gui::theme;
+
+/// Size of an entry, in points.
+const SIZE: Vec2 = vec2(150.0, 26.0);
+
+/// Gives a text field its menu.
+pub(crate) fn text_menu(response: &Response) {
+    keep_selection(response);
+    response.context_menu(|ui| {
+        let has_selection = kept(ui.ctx(), response.id).is_some_and(|range| !range.is_empty());
+        entry(ui, response, "Cut", "Cut the selected text.", Key::X, has_selection, ViewportCommand::RequestCut);
+        entry(ui, response, "Copy", "Copy the selected text.", Key::C, has_selection, ViewportCommand::RequestCopy);
+        entry(ui, response, "Paste", "Insert the text of the clipboard.", Key::V, true, ViewportCommand::RequestPaste);
+    });
+}
+
+fn entry(ui: &mut Ui, field: &Response, words: &str, hover: &str, key: Key, is_enabled: bool, request: ViewportCommand) {
+    let keys = ui.ctx().format_shortcut(&KeyboardShortcut::new(Modifiers::COMMAND, key));
+    let keys = RichText::new(keys).size(theme::SMALL).color(theme::palette(ui).weak);
+    let button = Button::new(words).right_text(keys).frame_when_inactive(false).min_size(SIZE);
+    let response = ui.add_enabled(is_enabled, button).on_hover_text(hover).on_disabled_hover_text(format!("{hover} Select some first."));
+    if response.accessible_name(words).clicked() {
+        // What the clipboard has comes in a later frame, to what has the keyboard then.
+        field.request_focus();
+        ui.ctx().send_viewport_cmd(request);
+        ui.close();
+    }
+}
+
+/// egui puts the caret where any button is pressed, which would lose what is to be copied.
+fn keep_selection(response: &Response) {
+    let (ctx, id) = (&response.ctx, response.id);
+    let is_pressed = response.hovered() && ctx.input(|input| input.pointer.secondary_pressed());
+    if is_pressed {
+        let before = kept(ctx, id).filter(|range| !range.is_empty());
+        if let (Some(before), Some(mut state)) = (before, TextEditState::load(ctx, id)) {
+            state.cursor.set_char_range(Some(before));
+            state.store(ctx, id);
+        }
+    } else if response.has_focus() {
+        let range = TextEditState::load(ctx, id).and_then(|state| state.cursor.char_range());
+        ctx.data_mut(|data| match range {
+            Some(range) => data.insert_temp(kept_id(id), range),
+            None => drop(data.remove_temp::<CCursorRange>(kept_id(id))),
+        });
+    } else if !response.context_menu_opened() {
+        ctx.data_mut(|data| drop(data.remove_temp::<CCursorRange>(kept_id(id))));
+    }
+}
+
+fn kept(ctx: &Context, field: Id) -> Option<CCursorRange> {
+    ctx.data(|data| data.get_temp(kept_id(field)))
+}
+
+fn kept_id(field: Id) -> Id {
+    field.with("selection before the menu")
+}
