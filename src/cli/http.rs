@@ -3,12 +3,12 @@
 //! Standard output carries the address, and nothing else; standard error says who may use it.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::exit::Exit;
-use super::flags::HttpFlags;
+use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
@@ -22,7 +22,7 @@ use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService}
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest wait for the engine to stop at the end.
-const END_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const END_WITHIN: Duration = Duration::from_secs(10);
 /// The file of tokens, in the folder of data.
 const TOKENS_FILE: &str = "serve-tokens.json";
 
@@ -67,8 +67,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
             write_message(err, &format!("warning: {busy}"));
         }
     }
-    let models = ModelLookup::new(paths.clone()).with(flags.library.models_root.clone(), flags.library.catalogue.clone());
-    let queue_options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
+    let queue_options = queue_options(&paths, &flags.library);
     let options = ServerOptions {
         paths,
         models_root: flags.library.models_root,
@@ -93,7 +92,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     };
     // Whoever started it may not listen; it serves all the same.
     let _ = writeln!(out, "http://{}", server.address()).and_then(|()| out.flush());
-    for line in welcome(server.address(), is_network, needs_token, &tokens) {
+    for line in welcome(server.address(), is_network, needs_token, &tokens, lan_address()) {
         write_message(err, &line);
     }
     while !interrupt.pressed() {
@@ -111,6 +110,12 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         write_message(err, "warning: the queue did not end in time");
     }
     Exit::Cancelled
+}
+
+/// The queue of a server with these folders of models.
+pub(super) fn queue_options(paths: &Paths, library: &LibraryFlags) -> QueueOptions {
+    let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
+    QueueOptions { models: Some(models), ..QueueOptions::of_command(paths) }
 }
 
 type Prepared = (Vec<TcpListener>, Policy, Vec<(String, String)>);
@@ -187,8 +192,18 @@ fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, CannotServe> {
     Ok(listeners)
 }
 
-/// Who may use it, in sentences.
-fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(String, String)]) -> Vec<String> {
+/// The address of this computer in its network, where it has one.
+fn lan_address() -> Option<IpAddr> {
+    // Nothing is sent: the system only says from where it would be. The address is one of those that
+    // are kept for documentation.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+/// Who may use it, in sentences. `lan`: this computer's address in its network.
+fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(String, String)], lan: Option<IpAddr>) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(if is_network {
         "Other computers can use this server with a token. The connection has no encryption: others in the network may read what is sent."
@@ -200,7 +215,27 @@ fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(
     });
     for (person, token) in tokens {
         lines.push(format!("Token of {person}: {token}"));
+        // Behind # it reaches neither the server nor a log.
+        let reached = if address.ip().is_unspecified() { lan } else { Some(address.ip()) };
+        if let Some(ip) = reached.filter(|_| is_network) {
+            lines.push(format!("  On a phone in this network: http://{}/#t={token}", SocketAddr::new(ip, address.port())));
+        }
     }
     lines.push(format!("Open http://{address} in a browser to see what is here. Press Ctrl-C to stop."));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_gets_a_link_with_its_token_where_other_computers_are_listened_to() {
+        let tokens = [("Anna".to_owned(), "0123456789abcdef".to_owned())];
+        let lan = Some(IpAddr::from([192, 168, 1, 5]));
+        let said = |address: &str, is_network| welcome(address.parse().unwrap(), is_network, true, &tokens, lan).join("\n");
+        assert!(said("0.0.0.0:7860", true).contains("http://192.168.1.5:7860/#t=0123456789abcdef"));
+        assert!(said("192.168.1.9:7860", true).contains("http://192.168.1.9:7860/#t="));
+        assert!(!said("127.0.0.1:7860", false).contains("#t="));
+    }
 }

@@ -29,7 +29,7 @@ use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
+use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
@@ -195,6 +195,7 @@ impl App {
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
+                jobs_of_others: Jobs::default(),
                 queue: Arc::default(),
                 residency: Residency::default(),
                 error: None,
@@ -571,6 +572,19 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
     if live::looks::engine_event(live, &event, context) || devices::trials::engine_event(devices, &event) {
         return;
     }
+    if let Some(job) = event.job().and_then(|job| context.shared.jobs_of_others.get_mut(job)) {
+        let id = job.id;
+        if is_for_others(&event, job) {
+            if matches!(event, Event::Begin { .. }) {
+                devices::requests::job_began(devices);
+            }
+            if matches!(event, Event::End { .. }) {
+                context.shared.jobs_of_others.remove(id);
+                devices::requests::list_devices(devices, context);
+            }
+            return;
+        }
+    }
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -631,6 +645,23 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             job_ended(create, devices, job, end, context);
         }
     }
+}
+
+/// Folds an event about somebody else's job into what the queue shows of it; what is made is shown to
+/// them alone. Returns false where the event concerns this machine.
+fn is_for_others(event: &Event, job: &mut EngineJob) -> bool {
+    match event {
+        Event::Begin { begin, .. } => {
+            job.begun = true;
+            job.progress.begin(begin.clone());
+        }
+        Event::Phase { phase, .. } => job.progress.phase(*phase),
+        Event::Step { step, .. } => job.progress.step(*step),
+        Event::Waiting { behind, .. } => job.progress.waits(behind.clone()),
+        Event::Preview { .. } | Event::Picture { .. } | Event::End { .. } => {}
+        _ => return false,
+    }
+    true
 }
 
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {

@@ -327,6 +327,24 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
+    /// The page for phones is a file by itself, which cannot ask for colours.
+    #[test]
+    fn the_page_of_the_server_has_these_colours() {
+        let page = include_str!("../http/page/index.html");
+        let (light, dark) = page.split_once("@media (prefers-color-scheme: dark) {").unwrap();
+        for (part, palette) in [(light, LIGHT), (dark, DARK)] {
+            let Palette { canvas, panel, field, control, line, edge, strong, text, weak, accent, on_accent, error, .. } = palette;
+            let named = [("canvas", canvas), ("panel", panel), ("field", field), ("control", control), ("line", line), ("edge", edge)];
+            let others =
+                [("strong", strong), ("text", text), ("weak", weak), ("accent", accent), ("on-accent", on_accent), ("error", error)];
+            for (name, colour) in named.into_iter().chain(others) {
+                let [red, green, blue, _] = colour.to_array();
+                let rule = format!("--{name}: #{red:02x}{green:02x}{blue:02x};");
+                assert!(part.contains(&rule), "{rule}");
+            }
+        }
+    }
+
     #[test]
     fn every_text_can_be_read_on_every_ground() {
         for palette in [DARK, LIGHT] {

@@ -9,15 +9,15 @@ use std::net::{IpAddr, Ipv6Addr};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::owner::Owner;
 use super::tokens::Tokens;
+use atelier_gallery::queue::Owner;
 
 /// Longest `Authorization` that is looked at, in bytes.
 const MAX_CREDENTIALS: usize = 4096;
 /// Links to pictures, whose names cannot be guessed.
 const LINKS: &str = "/v1/files/";
 /// Paths that tell nothing and change nothing.
-const OPEN_PATHS: [&str; 2] = ["/", "/healthz"];
+const OPEN_PATHS: [&str; 4] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest"];
 
 /// The part of a request's head that decides.
 #[derive(Clone, Copy, Debug, Default)]

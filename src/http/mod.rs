@@ -20,13 +20,15 @@ mod hub;
 mod images;
 mod jobs;
 mod json;
+mod mcp;
 mod models;
 mod names;
 mod openai;
 mod openapi;
-mod owner;
+mod options;
 mod page;
 mod payload;
+mod pictures;
 mod recipe;
 mod sdapi;
 mod state;
@@ -34,13 +36,10 @@ mod tokens;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use atelier_core::paths::Paths;
 use atelier_engine::Handle;
-use atelier_library::Builtin;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -56,35 +55,18 @@ use error::{Failure, Family};
 use guard::{Head, Policy, Verdict, judge};
 use hub::Hub;
 use json::Json;
-use models::ModelPlaces;
-use state::{App, SharedApp};
+use options::assemble;
+use state::SharedApp;
 
-pub use owner::Owner;
+pub use atelier_gallery::queue::Owner;
+pub use mcp::speak as speak_mcp;
+pub use options::ServerOptions;
 pub use tokens::{TokenName, Tokens};
 
 /// The port that clients expect: A1111's.
 pub const DEFAULT_PORT: u16 = 7860;
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
-
-/// Options of the server.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// The folders of this person.
-    pub paths: Paths,
-    /// Folder of downloaded models in place of the one in the settings.
-    pub models_root: Option<PathBuf>,
-    /// Catalogues beside the usual ones.
-    pub catalogues: Vec<PathBuf>,
-    /// The model that comes with the program, where it can be used.
-    pub builtin: Option<Builtin>,
-    /// The model of clients that name none.
-    pub default_model: Option<String>,
-    /// CPU threads of each job; `None`: as ever.
-    pub threads: Option<u32>,
-    /// Who may ask.
-    pub policy: Policy,
-}
 
 /// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
 pub struct Server {
@@ -106,10 +88,7 @@ impl Server {
         for listener in &listeners {
             listener.set_nonblocking(true)?;
         }
-        let hub = Hub::start(client)?;
-        let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy } = options;
-        let places = ModelPlaces { paths, models_root, catalogues, builtin };
-        let app = Arc::new(App::new(Arc::clone(&hub), places, engine, threads, default_model));
+        let (app, hub, policy) = assemble(options, client, engine)?;
         let router = router(app, policy);
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
@@ -151,6 +130,8 @@ fn router(app: SharedApp, policy: Policy) -> Router {
         .merge(sdapi::routes())
         .merge(openai::routes())
         .merge(jobs::routes())
+        .merge(pictures::routes())
+        .merge(mcp::routes())
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.

@@ -57,6 +57,14 @@ pub(crate) struct Wish {
     pub(crate) notes: Vec<String>,
 }
 
+impl Wish {
+    /// Enlarges a picture: a start that nothing is painted over.
+    pub(crate) fn enlarging(image: Rgb8, hires: HiresWish, notes: Vec<String>) -> Self {
+        let (width, height) = (Some(image.width()), Some(image.height()));
+        Self { width, height, init: Some((image, 0.0)), hires: Some(HiresWish { strength: 0.0, ..hires }), notes, ..Self::default() }
+    }
+}
+
 /// A picture that the model follows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ControlWish {

@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use atelier_core::paths::write_private;
 use subtle::ConstantTimeEq as _;
 
-use super::owner::MAX_NAME_CHARS;
+use atelier_gallery::queue::Owner;
 
 /// Fewest bytes of a token: what is shorter can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -44,6 +44,12 @@ impl Tokens {
     /// Where it can be guessed, or its name cannot be shown.
     pub fn add(&mut self, name: &str, token: &str, is_shared: bool) -> Result<(), Advice> {
         check_name(name)?;
+        let is_same = |known: &str| known != name && known.to_lowercase() == name.to_lowercase();
+        if let Some((other, _)) = self.known.iter().find(|(it, _)| is_same(&it.name)) {
+            // Many disks take their folders for one.
+            let sentence = format!("The names {} and {name} differ in capital letters alone.", other.name);
+            return Err(Advice::new(sentence, "Choose another name for one of them."));
+        }
         if token.len() < MIN_TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
             let hint = format!("Choose at least {MIN_TOKEN_BYTES} letters, digits and signs, without spaces.");
             return Err(Advice::new("This token can be guessed, or cannot be sent.", hint));
@@ -109,8 +115,13 @@ impl Tokens {
 pub(crate) const SHARED: &str = "guest";
 
 fn check_name(name: &str) -> Result<(), Advice> {
-    let is_right = !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
-    let hint = format!("Choose up to {MAX_NAME_CHARS} letters.");
+    // One who is called like those without a token of their own would see their pictures.
+    let is_taken = *name == *Owner::this_computer().name() || name.strip_prefix(SHARED).is_some_and(|rest| rest.starts_with(' '));
+    if is_taken {
+        return Err(Advice::new(format!("The name {name} is the server's own."), "Choose another name."));
+    }
+    let is_right = !name.trim().is_empty() && name.chars().count() <= Owner::MAX_CHARS && !name.chars().any(char::is_control);
+    let hint = format!("Choose up to {} letters.", Owner::MAX_CHARS);
     if is_right { Ok(()) } else { Err(Advice::new("This is not a name for a person.", hint)) }
 }
 
@@ -164,6 +175,9 @@ mod tests {
         assert_eq!((of_guest.name.as_str(), of_guest.is_shared), (SHARED, true), "who was named before still gets in");
         assert_eq!(again.name_of("wrong"), None);
         assert!(!format!("{again:?}").contains(&first[0].1), "a log shows names alone");
+        for taken in ["Programs on this computer", "guest 10.0.0.1", "anna"] {
+            assert!(again.add(taken, &first[0].1, false).is_err(), "{taken}");
+        }
         assert!(again.add("Ben", "short", false).is_err() && again.add("B\nen", &first[0].1, false).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode};
 use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
@@ -267,6 +267,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
         device: None,
         preview: String::new(),
         group: None,
+        owner: Owner::person(),
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
@@ -291,8 +292,17 @@ fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
     for n in 0..200 {
         let recipe = Recipe { prompt: format!("picture {n}"), ..ready() };
         let (folder, model) = (folder.path().join("Pictures"), "sd15".to_owned());
-        let job =
-            NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model: None, device: None, preview: String::new(), group: None };
+        let job = NewJob {
+            recipe,
+            lane: Lane::Batch,
+            folder,
+            model,
+            wanted_model: None,
+            device: None,
+            preview: String::new(),
+            group: None,
+            owner: Owner::person(),
+        };
         database.add_job(&job).unwrap();
     }
     drop(database);
