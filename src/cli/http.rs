@@ -139,7 +139,10 @@ fn prepare(flags: &HttpFlags, paths: &Paths) -> Result<Prepared, CannotServe> {
     if people.is_empty() && flags.token.is_none() && (is_network || flags.require_token) {
         people.push(SHARED_TOKEN.to_owned());
     }
-    let told = tokens.of_people(&paths.data.join(TOKENS_FILE), &people).map_err(|advice| CannotServe::Failed(advice.to_string()))?;
+    let now_secs = time::OffsetDateTime::now_utc().unix_timestamp();
+    let told = tokens
+        .of_people(&paths.data.join(TOKENS_FILE), &people, flags.token_days, now_secs)
+        .map_err(|advice| CannotServe::Failed(advice.to_string()))?;
     let mut hosts: Vec<String> = flags.allow_host.iter().map(|it| it.to_lowercase()).collect();
     if let Some(name) = sysinfo::System::host_name().map(|it| it.to_lowercase()) {
         hosts.push(format!("{name}.local"));

@@ -32,6 +32,8 @@ pub struct Head<'a> {
     pub authorization: Option<&'a str>,
     /// `None` counts as another computer.
     pub peer: Option<IpAddr>,
+    /// When it came, in seconds since 1970.
+    pub now_secs: i64,
 }
 
 /// What the server was started with.
@@ -129,7 +131,7 @@ pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
 
 fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
     let is_local = head.peer.is_some_and(is_loopback);
-    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given)) {
+    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given, head.now_secs)) {
         return Some(match head.peer {
             Some(address) if named.is_shared => Owner::sharing(&named.name, address),
             _ => Owner::named(&named.name),

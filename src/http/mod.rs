@@ -53,7 +53,7 @@ use tokio::sync::oneshot;
 use connections::Peer;
 use error::{Failure, Family};
 use guard::{Head, Policy, Verdict, judge};
-use hub::Hub;
+use hub::{Hub, now_ms};
 use json::Json;
 use options::assemble;
 use state::SharedApp;
@@ -156,6 +156,7 @@ async fn admit(State(policy): State<Arc<Policy>>, mut request: Request, next: Ne
             sec_fetch_mode: text("sec-fetch-mode"),
             authorization: text("authorization"),
             peer: request.extensions().get::<Peer>().map(|peer| peer.0.ip()),
+            now_secs: now_ms() / 1000,
         };
         judge(&head, &policy)
     };

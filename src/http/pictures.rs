@@ -1,6 +1,7 @@
 //! An owner's own kept pictures: listed, fetched, rated and upscaled by their numbers.
 
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use atelier_core::advice::Advice;
 use atelier_core::reading::ReadingMarks;
@@ -50,7 +51,7 @@ async fn with_gallery<T: Send + 'static>(
     app: &SharedApp,
     work: impl FnOnce(&mut Database) -> Result<T, GalleryError> + Send + 'static,
 ) -> Result<T, Failure> {
-    let app = app.clone();
+    let app = Arc::clone(app);
     let result = blocking(move || app.with_gallery(work)).await?;
     result.map_err(|error| {
         tracing::warn!("the gallery could not be asked: {error}");

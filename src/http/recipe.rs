@@ -49,6 +49,8 @@ pub(crate) struct Wish {
     pub(crate) area: Option<AreaSettings>,
     pub(crate) start_fit: Option<StartFit>,
     pub(crate) references: Vec<Rgb8>,
+    /// The field whose pictures are refused where the model looks at no references.
+    pub(crate) needs_references: Option<&'static str>,
     pub(crate) hires: Option<HiresWish>,
     pub(crate) control: Option<ControlWish>,
     /// The size follows the start picture where none was chosen.

@@ -10,6 +10,7 @@ use atelier_core::paths::Paths;
 use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError};
+use atelier_library::check_files;
 use atelier_media::ExportFormat;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -170,7 +171,17 @@ impl App {
             // It may have been added since.
             list = self.refresh_models().await?;
         }
-        make(wish, &list, self.chosen_model(owner).as_deref(), self.threads)
+        let needs_references = wish.needs_references;
+        let made = make(wish, &list, self.chosen_model(owner).as_deref(), self.threads)?;
+        if let Some(field) = needs_references {
+            let files = made.recipe.files.clone();
+            // Files that do not fit are told when the job begins.
+            let checked = blocking(move || check_files(&files, &[])).await?;
+            if checked.is_ok_and(|it| !it.looks_at_references) {
+                return Err(Failure::invalid(field, format!("{} takes one start picture alone.", made.model.name)));
+            }
+        }
+        Ok(made)
     }
 
     /// Adds a job for this owner, whose client waits for it.

@@ -153,6 +153,9 @@ async fn converse(
         }
     }
     running.into_values().for_each(|task| task.abort());
+    while let Ok(value) = unsent.try_recv() {
+        writeln!(out, "{value}").and_then(|()| out.flush())?;
+    }
     Ok(())
 }
 

@@ -103,13 +103,14 @@ pub(super) fn list() -> Value {
 }
 
 /// Carries a tool out. What goes wrong with it is a result, so that the model can read it.
-pub(super) async fn call(app: &SharedApp, owner: &Owner, mut params: Value, progress: Option<Progress>) -> Result<Value, RpcError> {
-    let arguments = match params["arguments"].take() {
-        Value::Object(arguments) => Fields::of(arguments),
-        Value::Null => Fields::default(),
-        _ => return Err(RpcError::new(WRONG_PARAMETERS, "The arguments are not an object.")),
+pub(super) async fn call(app: &SharedApp, owner: &Owner, params: Value, progress: Option<Progress>) -> Result<Value, RpcError> {
+    let Value::Object(mut params) = params else { return Err(RpcError::new(WRONG_PARAMETERS, "The tool has no name.")) };
+    let arguments = match params.remove("arguments") {
+        Some(Value::Object(arguments)) => Fields::of(arguments),
+        None | Some(Value::Null) => Fields::default(),
+        Some(_) => return Err(RpcError::new(WRONG_PARAMETERS, "The arguments are not an object.")),
     };
-    let done = match params["name"].as_str().unwrap_or_default() {
+    let done = match params.get("name").and_then(Value::as_str).unwrap_or_default() {
         "generate_image" => generate(app, owner, arguments, progress).await,
         "edit_image" => edit(app, owner, arguments, progress).await,
         "upscale_image" => upscale(app, owner, arguments, progress).await,

@@ -107,8 +107,8 @@ impl Simulation {
             for (id, is_moved_up) in decision.start {
                 let started = self.job(id);
                 let (left, owner) = (started.picture_count() - started.pictures.len() as u32, started.owner.clone());
-                self.active.push(active(started, false));
-                self.active.last_mut().unwrap().has_more_pictures = left > 1;
+                let begun = ActiveState { has_more_pictures: left > 1, ..active(started, false) };
+                self.active.push(begun);
                 let passed = self.moved_up.entry((owner, None)).or_default();
                 *passed = if is_moved_up { *passed + 1 } else { 0 };
             }
