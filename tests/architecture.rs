@@ -69,6 +69,7 @@ const BLOCKING: &[&str] = &[
     "crate::gui::files",
     "crate::gui::guides::work",
     "crate::gui::identify",
+    "crate::gui::sharing::work",
     "crate::settings",
 ];
 

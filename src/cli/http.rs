@@ -2,8 +2,8 @@
 //!
 //! Standard output carries the address, and nothing else; standard error says who may use it.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _, UdpSocket};
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +12,7 @@ use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
-use crate::http::guard::Policy;
-use crate::http::{SHARED_TOKEN, Server, ServerOptions, Tokens};
+use crate::http::{Access, CannotServe, Prepared, Server, ServerOptions, lan_address};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
@@ -23,8 +22,6 @@ use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService}
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest wait for the engine to stop at the end.
 pub(super) const END_WITHIN: Duration = Duration::from_secs(10);
-/// The file of tokens, in the folder of data.
-const TOKENS_FILE: &str = "serve-tokens.json";
 
 /// System that the command runs on; tests give their own.
 pub(super) struct HttpEnv<'a> {
@@ -36,19 +33,21 @@ pub(super) struct HttpEnv<'a> {
     pub(super) listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 }
 
-/// The server cannot begin.
-#[derive(Debug, thiserror::Error)]
-enum CannotServe {
-    #[error("{0}")]
-    Usage(String),
-    #[error("{0}")]
-    Failed(String),
-}
-
 /// Serves until Ctrl-C.
 pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>, env: HttpEnv<'_>) -> Exit {
     let HttpEnv { out, err, paths, builtin, interrupt, listen } = env;
-    let (listeners, policy, tokens) = match prepare(&flags, &paths) {
+    let access = Access {
+        host: flags.host,
+        port: flags.port,
+        allow_network: flags.allow_network,
+        require_token: flags.require_token,
+        people: flags.person,
+        token: flags.token,
+        token_days: flags.token_days,
+        hosts: flags.allow_host,
+        origins: flags.allow_origin,
+    };
+    let Prepared { listeners, policy, tokens } = match access.prepare(&paths) {
         Ok(prepared) => prepared,
         Err(error) => {
             write_message(err, &format!("error: {error}"));
@@ -116,93 +115,6 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
 pub(super) fn queue_options(paths: &Paths, library: &LibraryFlags) -> QueueOptions {
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     QueueOptions { models: Some(models), ..QueueOptions::of_command(paths) }
-}
-
-type Prepared = (Vec<TcpListener>, Policy, Vec<(String, String)>);
-
-/// Finds out who may ask, and takes the port.
-fn prepare(flags: &HttpFlags, paths: &Paths) -> Result<Prepared, CannotServe> {
-    let addresses = addresses(flags)?;
-    let is_network = addresses.iter().any(|it| !it.ip().is_loopback());
-    if is_network && !flags.allow_network {
-        return Err(CannotServe::Usage(format!(
-            "{} is reached by other computers; to listen to them, add --allow-network",
-            addresses.first().map_or_else(String::new, |it| it.ip().to_string())
-        )));
-    }
-    let mut tokens = Tokens::default();
-    if let Some(token) = &flags.token {
-        tokens.add(SHARED_TOKEN, token, true).map_err(|advice| CannotServe::Usage(advice.to_string()))?;
-    }
-    let mut people = flags.person.clone();
-    // Somebody must be able to come in.
-    if people.is_empty() && flags.token.is_none() && (is_network || flags.require_token) {
-        people.push(SHARED_TOKEN.to_owned());
-    }
-    let now_secs = time::OffsetDateTime::now_utc().unix_timestamp();
-    let told = tokens
-        .of_people(&paths.data.join(TOKENS_FILE), &people, flags.token_days, now_secs)
-        .map_err(|advice| CannotServe::Failed(advice.to_string()))?;
-    let mut hosts: Vec<String> = flags.allow_host.iter().map(|it| it.to_lowercase()).collect();
-    if let Some(name) = sysinfo::System::host_name().map(|it| it.to_lowercase()) {
-        hosts.push(format!("{name}.local"));
-        hosts.push(name);
-    }
-    let mut origins = Vec::new();
-    for origin in &flags.allow_origin {
-        let plain = origin.trim_end_matches('/');
-        let name = plain.strip_prefix("https://").or_else(|| plain.strip_prefix("http://"));
-        if name.is_none_or(|name| name.is_empty() || name.contains(['/', '*', ' '])) {
-            return Err(CannotServe::Usage(format!("{origin} is not an origin; write it as https://lite.koboldai.net")));
-        }
-        origins.push(plain.to_owned());
-    }
-    let policy = Policy { hosts, origins, tokens, requires_token: flags.require_token };
-    Ok((bind(&addresses)?, policy, told))
-}
-
-/// Where to listen: the first is needed, further ones are taken where the system has them.
-fn addresses(flags: &HttpFlags) -> Result<Vec<SocketAddr>, CannotServe> {
-    let Some(host) = &flags.host else {
-        return Ok(vec![(Ipv4Addr::LOCALHOST, flags.port).into(), (Ipv6Addr::LOCALHOST, flags.port).into()]);
-    };
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![(address, flags.port).into()]);
-    }
-    let found = (host.as_str(), flags.port).to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.map(|it| vec![it]).ok_or_else(|| CannotServe::Usage(format!("there is no address {host}; choose another one with --host")))
-}
-
-fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, CannotServe> {
-    let mut listeners: Vec<TcpListener> = Vec::new();
-    for address in addresses {
-        let first = listeners.first().and_then(|it| it.local_addr().ok());
-        // Both have the port that the system gave the first.
-        let wanted = first.map_or(*address, |first| SocketAddr::new(address.ip(), first.port()));
-        match TcpListener::bind(wanted) {
-            Ok(listener) => listeners.push(listener),
-            // This system may have no IPv6, or another program the port there.
-            Err(_) if first.is_some() => {}
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                return Err(CannotServe::Failed(format!(
-                    "port {} is in use, perhaps by another server of pictures; stop that one, or choose another port with --port",
-                    address.port()
-                )));
-            }
-            Err(error) => return Err(CannotServe::Failed(format!("cannot listen at {address}: {error}; choose another one with --host"))),
-        }
-    }
-    Ok(listeners)
-}
-
-/// The address of this computer in its network, where it has one.
-fn lan_address() -> Option<IpAddr> {
-    // Nothing is sent: the system only says from where it would be. The address is one of those that
-    // are kept for documentation.
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-    let address = socket.local_addr().ok()?.ip();
-    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
 }
 
 /// Who may use it, in sentences. `lan`: this computer's address in its network.

@@ -30,6 +30,10 @@ pub const RADIUS: u8 = 6;
 /// A picture is drawn in its own colours.
 pub const UNTINTED: Color32 = Color32::WHITE;
 
+/// The two colours of a code that cameras read, in both themes: they look for dark on light.
+pub const CODE_LIGHT: Color32 = Color32::WHITE;
+pub const CODE_DARK: Color32 = Color32::BLACK;
+
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug)]
 pub struct Palette {

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::tokens::Tokens;
+use super::tokens::{DEVICE, Tokens};
 use atelier_gallery::queue::Owner;
 
 /// Longest `Authorization` that is looked at, in bytes.
@@ -32,6 +32,8 @@ pub struct Head<'a> {
     pub authorization: Option<&'a str>,
     /// `None` counts as another computer.
     pub peer: Option<IpAddr>,
+    /// The person at the machine has let this device in.
+    pub is_admitted: bool,
     /// When it came, in seconds since 1970.
     pub now_secs: i64,
 }
@@ -136,6 +138,9 @@ fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
             Some(address) if named.is_shared => Owner::sharing(&named.name, address),
             _ => Owner::named(&named.name),
         });
+    }
+    if let Some(address) = head.peer.filter(|_| head.is_admitted) {
+        return Some(Owner::sharing(DEVICE, address));
     }
     let is_free = is_local && !policy.requires_token;
     (is_free || OPEN_PATHS.contains(&head.path) || head.path.starts_with(LINKS)).then(Owner::this_computer)

@@ -147,10 +147,13 @@ impl Tokens {
 
 /// The name of the token that people share who have none of their own.
 pub(crate) const SHARED: &str = "guest";
+/// How a device is called that was let in without a token, with its address.
+pub(crate) const DEVICE: &str = "Device";
 
 fn check_name(name: &str) -> Result<(), Advice> {
     // One who is called like those without a token of their own would see their pictures.
-    let is_taken = *name == *Owner::this_computer().name() || name.strip_prefix(SHARED).is_some_and(|rest| rest.starts_with(' '));
+    let is_taken = *name == *Owner::this_computer().name()
+        || [SHARED, DEVICE].iter().any(|it| name.strip_prefix(it).is_some_and(|rest| rest.starts_with(' ')));
     if is_taken {
         return Err(Advice::new(format!("The name {name} is the server's own."), "Choose another name."));
     }

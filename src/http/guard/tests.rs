@@ -56,6 +56,8 @@ fn the_table_of_requests() {
         ("the page's icon, from another computer", Head { method: "GET", path: "/icon.png", ..remote() }, 200),
         ("its manifest", Head { method: "GET", path: "/manifest.webmanifest", ..remote() }, 200),
         ("a picture", Head { method: "GET", path: "/atelier/v1/pictures/1", ..remote() }, 401),
+        ("a device that was let in", Head { is_admitted: true, ..remote() }, 200),
+        ("and asks by a name that was made to lead here", Head { is_admitted: true, host: Some("evil.example"), ..remote() }, 403),
         ("no host", Head { host: None, ..local() }, 400),
         ("an empty host", Head { host: Some(" "), ..local() }, 400),
         ("a name that was made to lead here", Head { host: Some("evil.example:7860"), ..local() }, 403),
