@@ -7,7 +7,6 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::json;
 
-use super::json::Json;
 use super::state::SharedApp;
 
 const PAGE: &str = include_str!("page/index.html");
@@ -43,7 +42,7 @@ async fn manifest() -> impl IntoResponse {
         "background_color": "#171718", "theme_color": "#171718",
         "icons": [{"src": "/icon.png", "sizes": format!("{ICON_SIDE}x{ICON_SIDE}"), "type": "image/png", "purpose": "any"}],
     });
-    ([(header::CONTENT_TYPE, "application/manifest+json")], Json(manifest).0.to_string())
+    ([(header::CONTENT_TYPE, "application/manifest+json")], manifest.to_string())
 }
 
 #[cfg(test)]

@@ -81,14 +81,14 @@ async fn over_http(
     let version = headers.get("mcp-protocol-version").map(|it| it.to_str().unwrap_or_default());
     if version.is_some_and(|it| !VERSIONS.contains(&it)) {
         let error = RpcError::new(NO_REQUEST, format!("The version of the protocol is not known; {} is.", VERSIONS[0]));
-        return (StatusCode::BAD_REQUEST, Json(reply(Value::Null, Err(error)))).into_response();
+        return (StatusCode::BAD_REQUEST, Json(reply(&Value::Null, Err(error)))).into_response();
     }
     let message = read(&body);
     drop(body);
     match message {
-        Message::Request { id, method, params } => Json(reply(id, answer(&app, &owner, &method, params, None).await)).into_response(),
+        Message::Request { id, method, params } => Json(reply(&id, answer(&app, &owner, &method, params, None).await)).into_response(),
         Message::Notification { .. } | Message::Answer => StatusCode::ACCEPTED.into_response(),
-        Message::Faulty(error) => (StatusCode::BAD_REQUEST, Json(reply(Value::Null, Err(error)))).into_response(),
+        Message::Faulty(error) => (StatusCode::BAD_REQUEST, Json(reply(&Value::Null, Err(error)))).into_response(),
     }
 }
 
@@ -171,7 +171,7 @@ fn receive(app: &SharedApp, line: &[u8], replies: &mpsc::UnboundedSender<Value>,
             let progress = params["_meta"].get("progressToken").map(|token| Progress::new(token.clone(), replies.clone()));
             let task = tokio::spawn(async move {
                 let result = answer(&app, &Owner::this_computer(), &method, params, progress).await;
-                let _ = replies.send(reply(id, result));
+                let _ = replies.send(reply(&id, result));
             });
             running.insert(key, task.abort_handle());
         }
@@ -182,7 +182,7 @@ fn receive(app: &SharedApp, line: &[u8], replies: &mpsc::UnboundedSender<Value>,
             }
         }
         Message::Notification { .. } | Message::Answer => {}
-        Message::Faulty(error) => send(reply(Value::Null, Err(error))),
+        Message::Faulty(error) => send(reply(&Value::Null, Err(error))),
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Message {
     }
 }
 
-pub(super) fn reply(id: Value, result: Result<Value, RpcError>) -> Value {
+pub(super) fn reply(id: &Value, result: Result<Value, RpcError>) -> Value {
     match result {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
         Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": error.code, "message": error.message}}),

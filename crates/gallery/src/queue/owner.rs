@@ -44,6 +44,7 @@ impl Owner {
         &self.0
     }
 
+    /// True for the person at the machine.
     #[must_use]
     pub fn is_person(&self) -> bool {
         self.0.is_empty()

@@ -269,3 +269,14 @@ fn a_recorded_picture_is_a_row_of_the_index() {
     let row = database.connection().query_row(query, [id.0], |row| Ok((PictureId(row.get(0)?), row.get(1)?, row.get(2)?))).unwrap();
     assert_eq!(row, (picture, 8, 4));
 }
+
+#[test]
+fn a_job_belongs_to_who_asked_for_it_and_a_copy_does_too() {
+    let mut database = Database::in_memory().unwrap();
+    let of_person = add(&mut database, "a");
+    let of_anna = database.add_job(&NewJob { owner: Owner::named("Anna"), ..new_job("b", Lane::Batch) }).unwrap();
+    let copy = database.duplicate_job(of_anna).unwrap().unwrap();
+    let owners = [of_person, of_anna, copy].map(|id| job(&database, id).owner);
+    assert_eq!(owners, [Owner::person(), Owner::named("Anna"), Owner::named("Anna")]);
+    assert!(owners[0].is_person() && !owners[1].is_person());
+}
