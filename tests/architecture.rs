@@ -70,6 +70,7 @@ const BLOCKING: &[&str] = &[
     "crate::gui::files",
     "crate::gui::guides::work",
     "crate::gui::identify",
+    "crate::gui::sharing::work",
     "crate::settings",
 ];
 

@@ -1,5 +1,5 @@
 //! The command line: `atelier generate`, `grid`, `upscale`, `cutout`, `detect`, `plan`, `inspect`,
-//! `queue`, `models`, `gallery`, `devices`, `doctor`, `serve` and `serve-device`.
+//! `queue`, `models`, `gallery`, `devices`, `doctor`, `serve`, `mcp` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
 //! (`job`). Invariants: standard output carries paths or, with `--json`, one event a line (`json`),
@@ -19,6 +19,7 @@ mod interrupt;
 mod job;
 mod job_progress;
 pub mod json;
+mod mcp;
 mod measure;
 mod models;
 mod plan;
@@ -42,7 +43,7 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 pub use flags::{
     Command, CutoutFlags, DetectFlags, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, HttpFlags, InspectFlags,
-    ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
+    McpFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press, no_ctrl_c};
@@ -336,6 +337,14 @@ where
             };
             let env = http::HttpEnv { out, err: err.as_mut(), paths, builtin: builtin(), interrupt, listen };
             return http::serve(*flags, start, env);
+        }
+        Command::Mcp(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            let env = http::HttpEnv { out, err: err.as_mut(), paths, builtin: builtin(), interrupt, listen };
+            return mcp::run(*flags, start, env);
         }
         Command::ServeDevice(flags) => {
             return serve::serve(flags, out, err.as_mut()).unwrap_or_else(|error| failed(&error, err.as_mut()));

@@ -29,12 +29,12 @@ use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
+use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
-    canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, styles, theme,
+    canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, sharing, styles, theme,
 };
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -118,6 +118,7 @@ impl App {
             palette: &mut self.state.palette,
             program: &mut self.state.program,
             queue: &mut self.state.queue,
+            sharing: &mut self.state.sharing,
             autosave: &mut self.autosave,
         };
         call(features, &mut context);
@@ -150,6 +151,7 @@ impl App {
             Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
             Command::Program(it) => self.with(ctx, |features, context| program::update::update(features.program, it, context)),
             Command::Queue(it) => self.with(ctx, |features, context| queue::update::update(features.queue, it, context)),
+            Command::Sharing(it) => self.with(ctx, |features, context| sharing::update::update(features.sharing, it, context)),
             Command::Window(command) => self.update_window(ctx, command),
         }
     }
@@ -196,6 +198,7 @@ impl App {
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
                 jobs: Jobs::default(),
+                jobs_of_others: Jobs::default(),
                 queue: Arc::default(),
                 residency: Residency::default(),
                 error: None,
@@ -231,6 +234,7 @@ impl App {
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
+            sharing: sharing::State::new(options.paths.clone(), options.builtin.clone().ok()),
         };
         let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);
@@ -348,31 +352,35 @@ impl App {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.follow_picture(ctx);
-        self.with(ctx, |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, .. }, context| {
-            let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
-            create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
-            context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
-            create::pictures::refresh_textures(create, context);
-            create::pictures::request_examples(create, context);
-            create::pictures::read_kept(create, models.is_known, context);
-            create::update::refresh_files(create, context);
-            grid::update::refresh(grid, context);
-            guides::update::refresh(guides, context);
-            if devices::requests::refresh(devices, context) {
-                // The newest question takes the place of others.
-                models.fit_queries.drop_pending();
-            }
-            models::update::refresh(models, &devices.board, context);
-            models::update::refresh_fits(models, devices, context);
-            let elsewhere = match context.shared.screen {
-                Screen::Models => models.visible_cards().filter_map(|card| gallery.latest_of_card(card)).collect(),
-                Screen::Create => create::pictures::wanted_thumbnails(create, gallery, context.shared),
-                Screen::Devices | Screen::Gallery => Vec::new(),
-            };
-            gallery::update::refresh(gallery, elsewhere, context);
-            memory::update::refresh(memory, devices.fits(context.shared), context);
-            program::update::refresh(program, context);
-        });
+        self.with(
+            ctx,
+            |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, sharing, .. }, context| {
+                let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
+                create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
+                context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
+                create::pictures::refresh_textures(create, context);
+                create::pictures::request_examples(create, context);
+                create::pictures::read_kept(create, models.is_known, context);
+                create::update::refresh_files(create, context);
+                grid::update::refresh(grid, context);
+                guides::update::refresh(guides, context);
+                if devices::requests::refresh(devices, context) {
+                    // The newest question takes the place of others.
+                    models.fit_queries.drop_pending();
+                }
+                models::update::refresh(models, &devices.board, context);
+                models::update::refresh_fits(models, devices, context);
+                let elsewhere = match context.shared.screen {
+                    Screen::Models => models.visible_cards().filter_map(|card| gallery.latest_of_card(card)).collect(),
+                    Screen::Create => create::pictures::wanted_thumbnails(create, gallery, context.shared),
+                    Screen::Devices | Screen::Gallery => Vec::new(),
+                };
+                gallery::update::refresh(gallery, elsewhere, context);
+                memory::update::refresh(memory, devices.fits(context.shared), context);
+                program::update::refresh(program, context);
+                sharing::update::refresh(sharing, context);
+            },
+        );
         if self.terminated.load(Ordering::Acquire) {
             // The state says so from here on, without a moment in which files would be taken.
             self.save_and_close(ctx, true);
@@ -577,6 +585,19 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
     if live::looks::engine_event(live, &event, context) || devices::trials::engine_event(devices, &event) {
         return;
     }
+    if let Some(job) = event.job().and_then(|job| context.shared.jobs_of_others.get_mut(job)) {
+        let id = job.id;
+        if is_for_others(&event, job) {
+            if matches!(event, Event::Begin { .. }) {
+                devices::requests::job_began(devices);
+            }
+            if matches!(event, Event::End { .. }) {
+                context.shared.jobs_of_others.remove(id);
+                devices::requests::list_devices(devices, context);
+            }
+            return;
+        }
+    }
     match event {
         Event::Begin { job, begin } => {
             devices::requests::job_began(devices);
@@ -637,6 +658,23 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             job_ended(create, devices, job, end, context);
         }
     }
+}
+
+/// Folds an event about somebody else's job into what the queue shows of it; what is made is shown to
+/// them alone. Returns false where the event concerns this machine.
+fn is_for_others(event: &Event, job: &mut EngineJob) -> bool {
+    match event {
+        Event::Begin { begin, .. } => {
+            job.begun = true;
+            job.progress.begin(begin.clone());
+        }
+        Event::Phase { phase, .. } => job.progress.phase(*phase),
+        Event::Step { step, .. } => job.progress.step(*step),
+        Event::Waiting { behind, .. } => job.progress.waits(behind.clone()),
+        Event::Preview { .. } | Event::Picture { .. } | Event::End { .. } => {}
+        _ => return false,
+    }
+    true
 }
 
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {

@@ -14,7 +14,7 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, sharing, styles};
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Palette(palette::Command),
     Program(program::Command),
     Queue(queue::Command),
+    Sharing(sharing::Command),
     Window(WindowCommand),
 }
 
@@ -87,7 +88,7 @@ macro_rules! features {
     };
 }
 
-features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Program program, Queue queue);
+features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Program program, Queue queue, Sharing sharing);
 
 impl From<WindowCommand> for Command {
     fn from(command: WindowCommand) -> Self {
@@ -133,7 +134,7 @@ impl Command {
     #[must_use]
     pub(crate) const fn group(&self) -> &'static str {
         match self {
-            Self::Window(_) | Self::Palette(_) | Self::Program(_) => "Window",
+            Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) => "Window",
             Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
             Self::Canvas(_) => "Canvas",
             Self::Devices(_) | Self::Memory(_) => "Devices",

@@ -7,6 +7,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use eframe::egui;
 
@@ -26,7 +27,7 @@ use atelier_studio::queue::QueueService;
 /// Everything that a feature's `update` may use and change beside its own state.
 pub(crate) struct Context<'a> {
     pub(crate) egui: &'a egui::Context,
-    pub(crate) engine: &'a Handle,
+    pub(crate) engine: &'a Arc<Handle>,
     pub(crate) background: &'a Background,
     pub(crate) queue: &'a QueueService,
     /// `None` where this person has no library.

@@ -41,6 +41,7 @@ pub mod queue;
 mod saver;
 pub mod screen;
 pub mod shared;
+pub mod sharing;
 mod shortcut;
 pub mod state;
 pub mod styles;

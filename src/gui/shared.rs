@@ -48,8 +48,10 @@ pub struct Shared {
     pub unplaced: Vec<PathBuf>,
     /// Files in use that are not where they were.
     pub missing_files: BTreeSet<PathBuf>,
-    /// Jobs that the engine has.
+    /// Jobs of this person that the engine has.
     pub jobs: Jobs,
+    /// Those of people who ask over the network: only the queue shows them.
+    pub jobs_of_others: Jobs,
     pub queue: Arc<QueueSnapshot>,
     /// The models in memory.
     pub residency: Residency,

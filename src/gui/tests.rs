@@ -50,6 +50,7 @@ mod recall;
 mod room;
 mod save_as;
 mod saving;
+mod sharing;
 mod sheet;
 mod steps;
 mod styles;

@@ -33,6 +33,10 @@ pub const RADIUS: u8 = 6;
 /// A picture is drawn in its own colours.
 pub const UNTINTED: Color32 = Color32::WHITE;
 
+/// The two colours of a code that cameras read, in both themes: they look for dark on light.
+pub const CODE_LIGHT: Color32 = Color32::WHITE;
+pub const CODE_DARK: Color32 = Color32::BLACK;
+
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug)]
 pub struct Palette {
@@ -346,6 +350,24 @@ mod tests {
         };
         let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
         a.max(b) / a.min(b)
+    }
+
+    /// The page for phones is a file by itself, which cannot ask for colours.
+    #[test]
+    fn the_page_of_the_server_has_these_colours() {
+        let page = include_str!("../http/page/index.html");
+        let (light, dark) = page.split_once("@media (prefers-color-scheme: dark) {").unwrap();
+        for (part, palette) in [(light, LIGHT), (dark, DARK)] {
+            let Palette { canvas, panel, field, control, line, edge, strong, text, weak, accent, on_accent, error, .. } = palette;
+            let named = [("canvas", canvas), ("panel", panel), ("field", field), ("control", control), ("line", line), ("edge", edge)];
+            let others =
+                [("strong", strong), ("text", text), ("weak", weak), ("accent", accent), ("on-accent", on_accent), ("error", error)];
+            for (name, colour) in named.into_iter().chain(others) {
+                let [red, green, blue, _] = colour.to_array();
+                let rule = format!("--{name}: #{red:02x}{green:02x}{blue:02x};");
+                assert!(part.contains(&rule), "{rule}");
+            }
+        }
     }
 
     #[test]

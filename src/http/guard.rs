@@ -9,15 +9,15 @@ use std::net::{IpAddr, Ipv6Addr};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::owner::Owner;
-use super::tokens::Tokens;
+use super::tokens::{DEVICE, Tokens};
+use atelier_gallery::queue::Owner;
 
 /// Longest `Authorization` that is looked at, in bytes.
 const MAX_CREDENTIALS: usize = 4096;
 /// Links to pictures, whose names cannot be guessed.
 const LINKS: &str = "/v1/files/";
 /// Paths that tell nothing and change nothing.
-const OPEN_PATHS: [&str; 2] = ["/", "/healthz"];
+const OPEN_PATHS: [&str; 4] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest"];
 
 /// The part of a request's head that decides.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +32,10 @@ pub struct Head<'a> {
     pub authorization: Option<&'a str>,
     /// `None` counts as another computer.
     pub peer: Option<IpAddr>,
+    /// The person at the machine has let this device in.
+    pub is_admitted: bool,
+    /// When it came, in seconds since 1970.
+    pub now_secs: i64,
 }
 
 /// What the server was started with.
@@ -129,11 +133,14 @@ pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
 
 fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
     let is_local = head.peer.is_some_and(is_loopback);
-    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given)) {
+    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given, head.now_secs)) {
         return Some(match head.peer {
             Some(address) if named.is_shared => Owner::sharing(&named.name, address),
             _ => Owner::named(&named.name),
         });
+    }
+    if let Some(address) = head.peer.filter(|_| head.is_admitted) {
+        return Some(Owner::sharing(DEVICE, address));
     }
     let is_free = is_local && !policy.requires_token;
     (is_free || OPEN_PATHS.contains(&head.path) || head.path.starts_with(LINKS)).then(Owner::this_computer)

@@ -15,12 +15,10 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{Recipe, seed_after};
 use atelier_engine::{Begin, Preview, Step};
-use atelier_gallery::queue::{JobPicture, JobState, NewJob, QueuedJobId};
+use atelier_gallery::queue::{JobPicture, JobState, NewJob, Owner, QueuedJobId};
 use atelier_studio::queue::{JobProgress, QueueClient, QueueEvent, QueueRequest, QueueSnapshot, Ticket, WaitReason};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
-
-use super::owner::Owner;
 
 /// Time for which a job that ended can be asked for.
 const KEPT_AFTER_END: Duration = Duration::from_mins(10);
@@ -45,6 +43,8 @@ pub(crate) struct JobView {
     /// Jobs before it, of everybody.
     pub(crate) position: usize,
     pub(crate) ends_in_secs: Option<f64>,
+    /// Seconds of work on it that are left.
+    pub(crate) secs_left: Option<f64>,
     pub(crate) begin: Option<Box<Begin>>,
     pub(crate) step: Option<Step>,
     pub(crate) preview: Option<Preview>,
@@ -60,10 +60,10 @@ pub(crate) struct JobView {
 }
 
 impl JobView {
-    fn new(id: QueuedJobId, recipe: Recipe, model: String, notes: Vec<String>) -> Self {
+    fn new(id: QueuedJobId, recipe: Arc<Recipe>, model: String, notes: Vec<String>) -> Self {
         Self {
             id,
-            recipe: Arc::new(recipe),
+            recipe,
             model,
             notes,
             state: JobState::Waiting,
@@ -71,6 +71,7 @@ impl JobView {
             wait: None,
             position: 0,
             ends_in_secs: None,
+            secs_left: None,
             begin: None,
             step: None,
             preview: None,
@@ -152,6 +153,14 @@ pub(crate) struct Hub {
     is_ending: AtomicBool,
 }
 
+/// What an owner waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OpenWork {
+    pub(crate) pictures: u32,
+    /// Predicted seconds, as far as they are known.
+    pub(crate) secs: f64,
+}
+
 /// What became of a job that was asked for by its number.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoJob {
@@ -213,11 +222,20 @@ impl Hub {
         self.state.lock().snapshot.as_ref().map_or(0, |it| it.rows.iter().filter(|row| !row.job.state.is_ended()).count())
     }
 
-    /// Jobs of this owner that have not ended, those whose number is not known yet included.
-    pub(crate) fn open_jobs_of(&self, owner: &Owner) -> usize {
+    /// What this owner waits for, jobs whose number is not known yet included.
+    pub(crate) fn open_work(&self, owner: &Owner) -> OpenWork {
         let state = self.state.lock();
-        let known = state.jobs.values().filter(|job| job.owner == *owner && !job.view.borrow().is_over()).count();
-        known + state.asked.values().filter(|asked| asked.owner == *owner).count()
+        let mut work = OpenWork::default();
+        for job in state.jobs.values().filter(|job| job.owner == *owner) {
+            let view = job.view.borrow();
+            if !view.is_over() {
+                work.pictures += view.recipe.batch_count.max(1).saturating_sub(view.pictures.len() as u32);
+                work.secs += view.secs_left.unwrap_or_default();
+            }
+        }
+        work.pictures +=
+            state.asked.values().filter(|asked| asked.owner == *owner).map(|asked| asked.recipe.batch_count.max(1)).sum::<u32>();
+        work
     }
 
     /// Cancels a job of a client.
@@ -246,7 +264,7 @@ impl Hub {
                 let Some(PendingJob { owner, recipe, model, notes, answer }) = state.asked.remove(&ticket) else { return };
                 let waiter = job.map(|id| {
                     state.newest = state.newest.max(Some(id));
-                    let (sender, view) = watch::channel(JobView::new(id, recipe, model, notes));
+                    let (sender, view) = watch::channel(JobView::new(id, Arc::new(recipe), model, notes));
                     state.jobs.insert(id, Tracked { owner: owner.clone(), view: sender, ended: None });
                     Waiter { hub: Arc::clone(self), owner, view, is_left_alone: false }
                 });
@@ -278,6 +296,7 @@ impl Hub {
 
 impl State {
     fn fold_snapshot(&mut self, snapshot: &QueueSnapshot) {
+        self.adopt(snapshot);
         let mut before = 0;
         let mut rows = HashMap::new();
         for row in &snapshot.rows {
@@ -292,7 +311,7 @@ impl State {
                     Some((row, position)) => {
                         let job = &row.job;
                         (view.state, view.is_waiting, view.wait) = (job.state, row.is_waiting, row.reason.clone());
-                        (view.position, view.ends_in_secs) = (*position, row.ends_in_secs);
+                        (view.position, view.ends_in_secs, view.secs_left) = (*position, row.ends_in_secs, row.secs_left);
                         view.first_seed = job.first_seed.or(view.first_seed);
                         view.reason.clone_from(&job.reason);
                         (view.created_ms, view.began_ms, view.ended_ms) = (job.created_ms, job.began_ms, job.ended_ms);
@@ -311,6 +330,18 @@ impl State {
             }
         }
         self.forget();
+    }
+
+    /// Takes on the jobs of clients that this server did not add itself: of before a restart.
+    fn adopt(&mut self, snapshot: &QueueSnapshot) {
+        for job in snapshot.rows.iter().map(|row| &row.job) {
+            if job.owner.is_person() || job.state.is_ended() || self.jobs.contains_key(&job.id) {
+                continue;
+            }
+            let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
+            self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
+            self.newest = self.newest.max(Some(job.id));
+        }
     }
 
     /// Forgets jobs that ended long ago, and the oldest of too many.

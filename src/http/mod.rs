@@ -20,27 +20,28 @@ mod hub;
 mod images;
 mod jobs;
 mod json;
+mod mcp;
 mod models;
 mod names;
 mod openai;
 mod openapi;
-mod owner;
+mod opening;
+mod options;
 mod page;
 mod payload;
+mod pictures;
 mod recipe;
 mod sdapi;
 mod state;
 mod tokens;
+mod visitors;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use atelier_core::paths::Paths;
 use atelier_engine::Handle;
-use atelier_library::Builtin;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -48,48 +49,43 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use parking_lot::RwLock;
 use serde_json::json;
 use tokio::sync::oneshot;
 
 use connections::Peer;
 use error::{Failure, Family};
 use guard::{Head, Policy, Verdict, judge};
-use hub::Hub;
+use hub::{Hub, now_ms};
 use json::Json;
-use models::ModelPlaces;
-use state::{App, SharedApp};
+use options::assemble;
+use state::SharedApp;
+use visitors::Visitors;
 
-pub use owner::Owner;
+pub use atelier_gallery::queue::Owner;
+pub use mcp::speak as speak_mcp;
+pub use opening::{Access, CannotServe, Prepared, lan_address};
+pub use options::ServerOptions;
 pub use tokens::{TokenName, Tokens};
+pub use visitors::Guests;
 
 /// The port that clients expect: A1111's.
 pub const DEFAULT_PORT: u16 = 7860;
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
 
-/// Options of the server.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// The folders of this person.
-    pub paths: Paths,
-    /// Folder of downloaded models in place of the one in the settings.
-    pub models_root: Option<PathBuf>,
-    /// Catalogues beside the usual ones.
-    pub catalogues: Vec<PathBuf>,
-    /// The model that comes with the program, where it can be used.
-    pub builtin: Option<Builtin>,
-    /// The model of clients that name none.
-    pub default_model: Option<String>,
-    /// CPU threads of each job; `None`: as ever.
-    pub threads: Option<u32>,
-    /// Who may ask.
-    pub policy: Policy,
+/// Who is let in, and who was there.
+#[derive(Clone)]
+struct Gate {
+    policy: Arc<RwLock<Policy>>,
+    visitors: Arc<Visitors>,
 }
 
 /// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
 pub struct Server {
     address: SocketAddr,
     hub: Arc<Hub>,
+    gate: Gate,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -106,11 +102,9 @@ impl Server {
         for listener in &listeners {
             listener.set_nonblocking(true)?;
         }
-        let hub = Hub::start(client)?;
-        let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy } = options;
-        let places = ModelPlaces { paths, models_root, catalogues, builtin };
-        let app = Arc::new(App::new(Arc::clone(&hub), places, engine, threads, default_model));
-        let router = router(app, policy);
+        let (app, hub, policy) = assemble(options, client, engine)?;
+        let gate = Gate { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default() };
+        let router = router(app, gate.clone());
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
@@ -118,13 +112,40 @@ impl Server {
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();
         })?;
-        Ok(Self { address, hub, end: Some(end), thread: Some(thread) })
+        Ok(Self { address, hub, gate, end: Some(end), thread: Some(thread) })
     }
 
     /// Where it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// From now on `wake` is called when somebody new comes, on any thread.
+    pub fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
+        self.gate.visitors.set_wake(Arc::new(wake));
+    }
+
+    /// Who is there.
+    #[must_use]
+    pub fn guests(&self) -> Guests {
+        self.gate.visitors.guests()
+    }
+
+    /// Lets a device without a token in, or turns it away, for as long as the server runs.
+    pub fn answer(&self, address: IpAddr, is_welcome: bool) {
+        self.gate.visitors.answer(address, is_welcome);
+    }
+
+    /// Who may ask from now on by a token.
+    pub fn set_tokens(&self, tokens: Tokens) {
+        self.gate.policy.write().tokens = tokens;
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -142,8 +163,7 @@ impl Drop for Server {
 }
 
 /// Every route, behind the guard.
-fn router(app: SharedApp, policy: Policy) -> Router {
-    let policy = Arc::new(policy);
+fn router(app: SharedApp, gate: Gate) -> Router {
     Router::new()
         .route("/healthz", get(|| async { Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})) }))
         .route("/openapi.json", get(|| async { Json(openapi::document()) }))
@@ -151,17 +171,20 @@ fn router(app: SharedApp, policy: Policy) -> Router {
         .merge(sdapi::routes())
         .merge(openai::routes())
         .merge(jobs::routes())
+        .merge(pictures::routes())
+        .merge(mcp::routes())
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(policy, admit))
+        .layer(from_fn_with_state(gate, admit))
         .with_state(app)
 }
 
 /// Judges a request by its head, and answers the failures of routes in the words of their clients.
-async fn admit(State(policy): State<Arc<Policy>>, mut request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let family = Family::of(request.uri().path());
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let verdict = {
         let headers = request.headers();
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -174,15 +197,20 @@ async fn admit(State(policy): State<Arc<Policy>>, mut request: Request, next: Ne
             sec_fetch_site: text("sec-fetch-site"),
             sec_fetch_mode: text("sec-fetch-mode"),
             authorization: text("authorization"),
-            peer: request.extensions().get::<Peer>().map(|peer| peer.0.ip()),
+            peer,
+            is_admitted: peer.is_some_and(|peer| gate.visitors.is_admitted(peer)),
+            now_secs: now_ms() / 1000,
         };
-        judge(&head, &policy)
+        judge(&head, &gate.policy.read())
     };
     let (owner, origin) = match verdict {
         Verdict::Pass { owner, origin } => (owner, origin),
         Verdict::Options => return with_safety((StatusCode::NO_CONTENT, [(header::ALLOW, "GET, HEAD, POST, OPTIONS")]).into_response()),
         Verdict::Preflight(origin) => return with_origin(with_safety(preflight()), &origin),
         Verdict::Refuse(refusal) => {
+            if let (guard::Refusal::Token, Some(peer)) = (refusal, peer) {
+                gate.visitors.note_asking(peer);
+            }
             let failure = match refusal {
                 guard::Refusal::Token => Failure::Unauthorized(refusal.sentence()),
                 guard::Refusal::NoHost => Failure::Unreadable(refusal.sentence().to_owned()),
@@ -191,6 +219,10 @@ async fn admit(State(policy): State<Arc<Policy>>, mut request: Request, next: Ne
             return with_safety(failure.answer(family));
         }
     };
+    // What needs no token tells nothing of who asks.
+    if !owner.is_this_computer() || peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
+        gate.visitors.note_seen(&owner);
+    }
     request.extensions_mut().insert(owner);
     let response = next.run(request).await;
     let response = match response.extensions().get::<Failure>() {

@@ -63,6 +63,12 @@ const ROUTES: &[Route] = &[
     ("post", "/sdcpp/v1/jobs/{id}/cancel", "Jobs", "Cancel a job."),
     ("get", "/sdcpp/v1/jobs/{id}/events", "Jobs", "What changes about a job, as events: state, step, preview, picture, end."),
     ("get", "/sdcpp/v1/jobs/{id}/images/{index}", "Jobs", "A picture of a job."),
+    ("post", "/mcp", "MCP", "Tools for agents: one message of JSON-RPC."),
+    ("get", "/atelier/v1/pictures", "Pictures", "Your newest pictures."),
+    ("get", "/atelier/v1/pictures/{id}", "Pictures", "A picture of yours."),
+    ("get", "/atelier/v1/pictures/{id}/thumbnail", "Pictures", "A picture of yours, small."),
+    ("post", "/atelier/v1/pictures/{id}/rating", "Pictures", "Rate a picture of yours, 0 to 5."),
+    ("post", "/atelier/v1/pictures/{id}/upscale", "Pictures", "Upscale a picture of yours, as a job."),
 ];
 
 /// The routes, for the test that asks for each.

@@ -49,12 +49,22 @@ pub(crate) struct Wish {
     pub(crate) area: Option<AreaSettings>,
     pub(crate) start_fit: Option<StartFit>,
     pub(crate) references: Vec<Rgb8>,
+    /// The field whose pictures are refused where the model looks at no references.
+    pub(crate) needs_references: Option<&'static str>,
     pub(crate) hires: Option<HiresWish>,
     pub(crate) control: Option<ControlWish>,
     /// The size follows the start picture where none was chosen.
     pub(crate) is_shaped_as_start: bool,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
+}
+
+impl Wish {
+    /// Enlarges a picture: a start that nothing is painted over.
+    pub(crate) fn enlarging(image: Rgb8, hires: HiresWish, notes: Vec<String>) -> Self {
+        let (width, height) = (Some(image.width()), Some(image.height()));
+        Self { width, height, init: Some((image, 0.0)), hires: Some(HiresWish { strength: 0.0, ..hires }), notes, ..Self::default() }
+    }
 }
 
 /// A picture that the model follows.

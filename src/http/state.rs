@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 use atelier_engine::{Handle, PreviewOptions};
-use atelier_gallery::queue::{JobState, Lane, NewJob, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
+use atelier_gallery::{Database, GalleryError};
+use atelier_library::check_files;
 use atelier_media::ExportFormat;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -17,11 +19,12 @@ use super::error::Failure;
 use super::hub::{Hub, JobView, Waiter};
 use super::images;
 use super::models::{ModelList, ModelPlaces, Models};
-use super::owner::Owner;
 use super::recipe::{ResolvedWish, Wish, make};
 
-/// Jobs of one owner that may wait at a time.
-const MAX_OPEN_JOBS: usize = 32;
+/// Pictures of one owner that may wait at a time, and how many seconds they may be predicted to
+/// take.
+const MAX_OPEN_PICTURES: u32 = 32;
+const MAX_OPEN_SECS: f64 = 30.0 * 60.0;
 /// Seconds after which an owner with too many jobs may ask again, where nothing else is known.
 const RETRY_SECS: u64 = 30;
 /// A client that asked for progress so recently wants to see previews.
@@ -48,6 +51,8 @@ pub(crate) struct App {
     owners: Mutex<HashMap<Owner, OwnerState>>,
     links: Mutex<HashMap<String, Link>>,
     formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
+    /// The index, once it was asked.
+    gallery: Mutex<Option<Database>>,
 }
 
 pub(crate) type SharedApp = Arc<App>;
@@ -95,6 +100,7 @@ impl App {
             owners: Mutex::default(),
             links: Mutex::default(),
             formats: Mutex::default(),
+            gallery: Mutex::default(),
         }
     }
 
@@ -108,6 +114,20 @@ impl App {
     pub(crate) async fn refresh_models(self: &Arc<Self>) -> Result<Arc<ModelList>, Failure> {
         let app = Arc::clone(self);
         blocking(move || app.models.refresh()).await
+    }
+
+    /// Works with the gallery's index; it is opened anew after an error. Blocks.
+    pub(crate) fn with_gallery<T>(&self, work: impl FnOnce(&mut Database) -> Result<T, GalleryError>) -> Result<T, GalleryError> {
+        let mut gallery = self.gallery.lock();
+        let database = match &mut *gallery {
+            Some(database) => database,
+            closed => closed.insert(Database::open(&self.paths.gallery_file())?.0),
+        };
+        let result = work(database);
+        if result.is_err() {
+            *gallery = None;
+        }
+        result
     }
 
     /// Runs what decodes pictures, a few at a time, so that many clients do not fill the memory.
@@ -151,7 +171,17 @@ impl App {
             // It may have been added since.
             list = self.refresh_models().await?;
         }
-        make(wish, &list, self.chosen_model(owner).as_deref(), self.threads)
+        let needs_references = wish.needs_references;
+        let made = make(wish, &list, self.chosen_model(owner).as_deref(), self.threads)?;
+        if let Some(field) = needs_references {
+            let files = made.recipe.files.clone();
+            // Files that do not fit are told when the job begins.
+            let checked = blocking(move || check_files(&files, &[])).await?;
+            if checked.is_ok_and(|it| !it.looks_at_references) {
+                return Err(Failure::invalid(field, format!("{} takes one start picture alone.", made.model.name)));
+            }
+        }
+        Ok(made)
     }
 
     /// Adds a job for this owner, whose client waits for it.
@@ -162,12 +192,7 @@ impl App {
         previews: Previews,
         lane: Lane,
     ) -> Result<Waiter, Failure> {
-        if self.hub.open_jobs_of(owner) >= MAX_OPEN_JOBS {
-            let sentence = format!("{MAX_OPEN_JOBS} of your jobs wait already. Wait for one of them, or cancel it.");
-            let retry_secs =
-                self.hub.current(owner).and_then(|job| job.ends_in_secs).map_or(RETRY_SECS, |secs| secs.clamp(1.0, 3600.0) as u64);
-            return Err(Failure::Busy { sentence, retry_secs });
-        }
+        self.check_limits(owner, made.recipe.batch_count.max(1))?;
         let is_shown = match previews {
             Previews::IfWatched => self.is_watching(owner),
             Previews::Always => true,
@@ -183,8 +208,25 @@ impl App {
             device: None,
             preview: serde_json::to_string(&preview).unwrap_or_default(),
             group: None,
+            owner: owner.clone(),
         };
         self.hub.add(owner, job, made.notes).await.map_err(Failure::Failed)
+    }
+
+    /// `Err` where an owner waits for so much already that these pictures are too many.
+    fn check_limits(&self, owner: &Owner, pictures: u32) -> Result<(), Failure> {
+        let open = self.hub.open_work(owner);
+        let sentence = if open.pictures > 0 && open.pictures + pictures > MAX_OPEN_PICTURES {
+            let waiting =
+                if open.pictures == 1 { "1 of your pictures waits".to_owned() } else { format!("{} of your pictures wait", open.pictures) };
+            format!("{waiting} already, and {MAX_OPEN_PICTURES} may. Wait for one of them, or cancel it.")
+        } else if open.secs >= MAX_OPEN_SECS {
+            format!("Your pictures that wait take more than {} minutes. Wait for one of them, or cancel it.", MAX_OPEN_SECS / 60.0)
+        } else {
+            return Ok(());
+        };
+        let retry_secs = self.hub.current(owner).and_then(|job| job.ends_in_secs).map_or(RETRY_SECS, |secs| secs.clamp(1.0, 3600.0) as u64);
+        Err(Failure::Busy { sentence, retry_secs })
     }
 
     /// Notes in which format the pictures of a job are fetched.
@@ -221,7 +263,7 @@ impl App {
     }
 
     /// Where the pictures of an owner are kept.
-    fn folder_of(&self, owner: &Owner) -> PathBuf {
+    pub(crate) fn folder_of(&self, owner: &Owner) -> PathBuf {
         self.paths.pictures.join("Shared").join(owner.folder_name())
     }
 }

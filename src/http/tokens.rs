@@ -7,15 +7,17 @@ use std::path::Path;
 
 use atelier_core::advice::Advice;
 use atelier_core::paths::write_private;
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
-use super::owner::MAX_NAME_CHARS;
+use atelier_gallery::queue::Owner;
 
 /// Fewest bytes of a token: what is shorter can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 /// Most tokens, and the largest file of them in bytes.
 const MAX_TOKENS: usize = 1000;
 const MAX_FILE_BYTES: u64 = 1 << 20;
+const DAY_SECS: i64 = 24 * 60 * 60;
 
 /// The name of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +27,31 @@ pub struct TokenName {
     pub is_shared: bool,
 }
 
+/// A token, and until when it is one: seconds since 1970; `None`: without end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Token {
+    text: String,
+    until: Option<i64>,
+}
+
+impl Token {
+    fn is_over(&self, now_secs: i64) -> bool {
+        self.until.is_some_and(|until| until <= now_secs)
+    }
+}
+
 /// The tokens of a server.
 #[derive(Clone, Default)]
 pub struct Tokens {
-    known: Vec<(TokenName, String)>,
+    known: Vec<(TokenName, Token)>,
+}
+
+/// A token as the file has it: a text, which has no end, or with its end.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredToken {
+    Plain(String),
+    Ending { token: String, until: i64 },
 }
 
 impl fmt::Debug for Tokens {
@@ -43,12 +66,22 @@ impl Tokens {
     /// # Errors
     /// Where it can be guessed, or its name cannot be shown.
     pub fn add(&mut self, name: &str, token: &str, is_shared: bool) -> Result<(), Advice> {
+        self.add_until(name, token, is_shared, None)
+    }
+
+    fn add_until(&mut self, name: &str, token: &str, is_shared: bool, until: Option<i64>) -> Result<(), Advice> {
         check_name(name)?;
+        let is_same = |known: &str| known != name && known.to_lowercase() == name.to_lowercase();
+        if let Some((other, _)) = self.known.iter().find(|(it, _)| is_same(&it.name)) {
+            // Many disks take their folders for one.
+            let sentence = format!("The names {} and {name} differ in capital letters alone.", other.name);
+            return Err(Advice::new(sentence, "Choose another name for one of them."));
+        }
         if token.len() < MIN_TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
             let hint = format!("Choose at least {MIN_TOKEN_BYTES} letters, digits and signs, without spaces.");
             return Err(Advice::new("This token can be guessed, or cannot be sent.", hint));
         }
-        self.known.push((TokenName { name: name.to_owned(), is_shared }, token.to_owned()));
+        self.known.push((TokenName { name: name.to_owned(), is_shared }, Token { text: token.to_owned(), until }));
         Ok(())
     }
 
@@ -58,26 +91,31 @@ impl Tokens {
         self.known.is_empty()
     }
 
-    /// The name of this token. Every token is compared, in a time that tells nothing about them.
+    /// The name of this token, unless its time is over. Every token is compared, in a time that tells
+    /// nothing about them. `now_secs`: since 1970.
     #[must_use]
-    pub fn name_of(&self, given: &str) -> Option<&TokenName> {
+    pub fn name_of(&self, given: &str, now_secs: i64) -> Option<&TokenName> {
         let mut found = None;
         for (name, token) in &self.known {
-            if bool::from(token.as_bytes().ct_eq(given.as_bytes())) {
+            let is_it = bool::from(token.text.as_bytes().ct_eq(given.as_bytes()));
+            if is_it && !token.is_over(now_secs) {
                 found = Some(name);
             }
         }
         found
     }
 
-    /// The tokens of these people in a file; who has none yet gets one, and the file is written.
-    /// Returns each with their token. Blocks.
+    /// The tokens of these people in a file; who has none yet, or one whose time is over, gets one for
+    /// so many days (`None`: without end), and the file is written. Returns each with their token.
+    /// `now_secs`: since 1970. Blocks.
     ///
     /// # Errors
     /// If the file cannot be read or written.
-    pub fn of_people(&mut self, file: &Path, people: &[String]) -> Result<Vec<(String, String)>, Advice> {
+    pub fn of_people(&mut self, file: &Path, people: &[String], days: Option<u32>, now_secs: i64) -> Result<Vec<(String, String)>, Advice> {
         let mut kept = read(file)?;
-        let mut is_changed = false;
+        let all = kept.len();
+        kept.retain(|_, token| !token.is_over(now_secs));
+        let mut is_changed = kept.len() != all;
         let mut told = Vec::new();
         for person in people {
             check_name(person)?;
@@ -85,20 +123,22 @@ impl Tokens {
                 if kept.len() >= MAX_TOKENS {
                     return Err(Advice::new("There are too many tokens.", format!("Remove some from {}.", file.display())));
                 }
-                kept.insert(person.clone(), draw());
+                let until = days.map(|days| now_secs.saturating_add(i64::from(days) * DAY_SECS));
+                kept.insert(person.clone(), Token { text: draw(), until });
                 is_changed = true;
             }
         }
         if is_changed {
-            let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
+            let stored: BTreeMap<&str, StoredToken> = kept.iter().map(|(person, token)| (person.as_str(), stored(token))).collect();
+            let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
             write_private(file, &bytes).map_err(|error| faulty(file, &error))?;
         }
         // Who got a token before may still use it.
         for (person, token) in kept {
             let is_shared = person == SHARED;
-            self.add(&person, &token, is_shared)?;
+            self.add_until(&person, &token.text, is_shared, token.until)?;
             if people.contains(&person) {
-                told.push((person, token));
+                told.push((person, token.text));
             }
         }
         Ok(told)
@@ -107,10 +147,18 @@ impl Tokens {
 
 /// The name of the token that people share who have none of their own.
 pub(crate) const SHARED: &str = "guest";
+/// How a device is called that was let in without a token, with its address.
+pub(crate) const DEVICE: &str = "Device";
 
 fn check_name(name: &str) -> Result<(), Advice> {
-    let is_right = !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
-    let hint = format!("Choose up to {MAX_NAME_CHARS} letters.");
+    // One who is called like those without a token of their own would see their pictures.
+    let is_taken = *name == *Owner::this_computer().name()
+        || [SHARED, DEVICE].iter().any(|it| name.strip_prefix(it).is_some_and(|rest| rest.starts_with(' ')));
+    if is_taken {
+        return Err(Advice::new(format!("The name {name} is the server's own."), "Choose another name."));
+    }
+    let is_right = !name.trim().is_empty() && name.chars().count() <= Owner::MAX_CHARS && !name.chars().any(char::is_control);
+    let hint = format!("Choose up to {} letters.", Owner::MAX_CHARS);
     if is_right { Ok(()) } else { Err(Advice::new("This is not a name for a person.", hint)) }
 }
 
@@ -126,7 +174,15 @@ fn faulty(file: &Path, error: &dyn fmt::Display) -> Advice {
     )
 }
 
-fn read(file: &Path) -> Result<BTreeMap<String, String>, Advice> {
+fn stored(token: &Token) -> StoredToken {
+    let text = token.text.clone();
+    match token.until {
+        Some(until) => StoredToken::Ending { token: text, until },
+        None => StoredToken::Plain(text),
+    }
+}
+
+fn read(file: &Path) -> Result<BTreeMap<String, Token>, Advice> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(faulty(file, &error)),
@@ -134,7 +190,12 @@ fn read(file: &Path) -> Result<BTreeMap<String, String>, Advice> {
         Ok(_) => {}
     }
     let bytes = std::fs::read(file).map_err(|error| faulty(file, &error))?;
-    serde_json::from_slice(&bytes).map_err(|error| faulty(file, &error))
+    let stored: BTreeMap<String, StoredToken> = serde_json::from_slice(&bytes).map_err(|error| faulty(file, &error))?;
+    let token = |stored| match stored {
+        StoredToken::Plain(text) => Token { text, until: None },
+        StoredToken::Ending { token, until } => Token { text: token, until: Some(until) },
+    };
+    Ok(stored.into_iter().map(|(person, stored)| (person, token(stored))).collect())
 }
 
 #[cfg(test)]
@@ -148,7 +209,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("data")).unwrap();
         let people = ["Anna".to_owned(), SHARED.to_owned()];
         let mut tokens = Tokens::default();
-        let first = tokens.of_people(&file, &people).unwrap();
+        let first = tokens.of_people(&file, &people, None, 0).unwrap();
         assert_eq!(first.len(), 2);
         assert_eq!(first[0].1.len(), 32);
         assert_ne!(first[0].1, first[1].1);
@@ -158,12 +219,37 @@ mod tests {
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0);
         }
         let mut again = Tokens::default();
-        let second = again.of_people(&file, &people[..1]).unwrap();
+        let second = again.of_people(&file, &people[..1], None, 0).unwrap();
         assert_eq!(second, first[..1], "and only those who are named are told");
-        let of_guest = again.name_of(&first[1].1).unwrap();
+        let of_guest = again.name_of(&first[1].1, i64::MAX).unwrap();
         assert_eq!((of_guest.name.as_str(), of_guest.is_shared), (SHARED, true), "who was named before still gets in");
-        assert_eq!(again.name_of("wrong"), None);
+        assert_eq!(again.name_of("wrong", 0), None);
         assert!(!format!("{again:?}").contains(&first[0].1), "a log shows names alone");
+        for taken in ["Programs on this computer", "guest 10.0.0.1", "anna"] {
+            assert!(again.add(taken, &first[0].1, false).is_err(), "{taken}");
+        }
         assert!(again.add("Ben", "short", false).is_err() && again.add("B\nen", &first[0].1, false).is_err());
+    }
+
+    #[test]
+    fn a_token_ends_with_its_day_and_the_next_start_gives_out_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens.json");
+        std::fs::write(&file, br#"{"Ben": "0123456789abcdef"}"#).unwrap();
+        let people = ["Anna".to_owned()];
+        let at = |now| {
+            let mut tokens = Tokens::default();
+            let told = tokens.of_people(&file, &people, Some(2), now).unwrap();
+            (tokens, told[0].1.clone())
+        };
+        let (tokens, first) = at(1000);
+        let end = 1000 + 2 * DAY_SECS;
+        assert_eq!(tokens.name_of(&first, end - 1).map(|it| it.name.as_str()), Some("Anna"));
+        assert_eq!(tokens.name_of(&first, end), None, "also while the server runs");
+        assert!(tokens.name_of("0123456789abcdef", i64::MAX).is_some(), "one of before has no end");
+        assert_eq!(at(end - 1).1, first, "another start changes nothing");
+        let (tokens, second) = at(end);
+        assert_ne!(second, first);
+        assert_eq!(tokens.name_of(&first, end), None);
     }
 }

@@ -5,7 +5,10 @@
 mod client;
 mod guarded;
 mod jobs;
+mod mcp;
 mod openai;
+mod owners;
+mod phone;
 mod pictures;
 mod process;
 mod recordings;

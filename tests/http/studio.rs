@@ -20,6 +20,7 @@ pub(crate) struct Studio {
     server: Option<Server>,
     queue: Option<QueueService>,
     engine: Option<Arc<Handle>>,
+    options: ServerOptions,
     pub(crate) home: TempDir,
 }
 
@@ -45,9 +46,17 @@ impl Studio {
             threads: Some(1),
             policy,
         };
+        let mut studio = Self { server: None, queue: Some(queue), engine: Some(engine), options, home };
+        studio.serve();
+        studio
+    }
+
+    /// Ends the server, where there is one, and starts another, which knows nothing of it.
+    pub(crate) fn serve(&mut self) {
+        drop(self.server.take());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server::start(vec![listener], options, queue.connect(), Arc::clone(&engine)).unwrap();
-        Self { server: Some(server), queue: Some(queue), engine: Some(engine), home }
+        let (queue, engine) = (self.queue.as_ref().unwrap(), self.engine.as_ref().unwrap());
+        self.server = Some(Server::start(vec![listener], self.options.clone(), queue.connect(), Arc::clone(engine)).unwrap());
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

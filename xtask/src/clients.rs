@@ -1,5 +1,5 @@
-//! `cargo xtask test --clients`: programs that others wrote against a real server. It needs Python
-//! and the network, so no other test runs it.
+//! `cargo xtask test --clients`: programs that others wrote against a real server. It needs Python,
+//! Node and the network, so no other test runs it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,8 @@ use crate::options::Options;
 use crate::requirements::{Os, Purpose};
 
 /// What is installed into an environment of its own, in the versions that were tried.
-const PACKAGES: [&str; 3] = ["webuiapi==0.9.17", "openai==3.57.0", "pillow"];
+const PACKAGES: [&str; 4] = ["webuiapi==0.9.17", "openai==3.57.0", "mcp==2.3.0", "pillow"];
+const NODE_PACKAGES: [&str; 2] = ["ai@6.0.326", "@ai-sdk/openai-compatible@2.0.92"];
 
 /// Builds the program, installs the clients, and lets them ask.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
@@ -24,6 +25,12 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
         finish(Command::new(python).args(["-m", "venv"]).arg(&folder))?;
     }
     finish(Command::new(&own_python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES))?;
+    let node = folder.join("node");
+    let created = std::fs::create_dir_all(&node);
+    created.map_err(|error| Failure::new(format!("{} cannot be created: {error}", node.display())))?;
+    let npm = if Os::current() == Os::Windows { "npm.cmd" } else { "npm" };
+    let quietly = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+    finish(Command::new(npm).args(quietly).arg(&node).args(NODE_PACKAGES))?;
     let program = target_folder().join("debug").join(format!("atelier{ending}"));
-    finish(Command::new(&own_python).arg(root().join("tests/http/clients/run.py")).arg(program).args(&options.rest))
+    finish(Command::new(&own_python).arg(root().join("tests/http/clients/run.py")).arg(program).arg(node).args(&options.rest))
 }

@@ -4,7 +4,7 @@
 
 /// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA
 /// user_version`) that it leads to.
-pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS];
+pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS, JOB_OWNERS];
 
 /// Pictures: a row a file.
 ///
@@ -191,6 +191,11 @@ CREATE TABLE pace (
 /// `group_ms` is the same for jobs that were added together, whose pictures are one batch.
 const JOB_GROUPS: &str = "
 ALTER TABLE job ADD COLUMN group_ms INTEGER;
+";
+
+/// `owner` is the name of who asked for a job; empty for the person at the machine.
+const JOB_OWNERS: &str = "
+ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ";
 
 /// `job_due` has jobs that changed and are not in the queue's journal so; what only tells how far a

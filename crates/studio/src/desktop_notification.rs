@@ -53,7 +53,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_gallery::queue::QueuedJobId;
+    use atelier_gallery::queue::{Owner, QueuedJobId};
 
     #[test]
     fn the_message_says_what_is_ready_and_of_which_words() {
@@ -64,6 +64,7 @@ mod tests {
             pictures: 1,
             secs: 90.0,
             is_last: true,
+            owner: Owner::person(),
             reason: None,
         };
         let title = |job: EndedJob| DesktopNotification::of_job(&job).title;

@@ -33,6 +33,9 @@ pub struct HttpFlags {
     /// Create a token for this person and print it. May be repeated; a person's token stays the same
     #[arg(long, value_name = "NAME", help_heading = ACCESS)]
     pub(in crate::cli) person: Vec<String>,
+    /// Days after which the tokens of new people end; the next start then prints others [default: never]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500), help_heading = ACCESS)]
+    pub(in crate::cli) token_days: Option<u32>,
     /// Accept this token too, from everybody who has it: at least 16 letters and digits. Other users
     /// of this computer can see it in the list of processes
     #[arg(long, value_name = "TOKEN", help_heading = ACCESS)]

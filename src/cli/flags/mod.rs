@@ -16,6 +16,7 @@ mod guidance;
 mod hires;
 mod http;
 mod library;
+mod mcp;
 mod person;
 mod queue;
 mod steps;
@@ -30,6 +31,7 @@ pub(super) use hires::HiresFlags;
 pub use http::HttpFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+pub use mcp::McpFlags;
 pub(super) use person::PersonFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
@@ -134,6 +136,11 @@ pub enum Command {
     /// encryption, so others in the same network may read what is sent. Pictures are kept in the
     /// folder Shared of your pictures.
     Serve(Box<HttpFlags>),
+    /// Let an agent or chat program generate pictures, over MCP on standard input and output.
+    ///
+    /// A program that knows MCP starts this by itself: enter `atelier mcp` as its command. With
+    /// `atelier serve`, the same tools are at /mcp.
+    Mcp(Box<McpFlags>),
     /// Lend this machine's devices to Atelier on another machine.
     ///
     /// The connection has no encryption and no login: whoever reaches the port can use the devices
@@ -165,6 +172,7 @@ impl Command {
             | Self::Devices(_)
             | Self::Doctor(_)
             | Self::Serve(_)
+            | Self::Mcp(_)
             | Self::ServeDevice(_) => false,
         }
     }

@@ -11,7 +11,7 @@ use crate::cli::usage_error::UsageError;
 use crate::cli::{models, pull_first, resolve};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, ModelFiles, Recipe};
-use atelier_gallery::queue::{Lane, NewJob};
+use atelier_gallery::queue::{Lane, NewJob, Owner};
 use atelier_library::{Builtin, BuiltinError, Runnable};
 
 /// Adds a job; one whose model is not on this disk waits for its download.
@@ -60,6 +60,7 @@ pub(super) fn add(
             device: flags.pin.clone(),
             preview: String::new(),
             group: None,
+            owner: Owner::person(),
         };
         let id = database.add_job(&job)?;
         printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;

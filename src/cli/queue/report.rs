@@ -17,6 +17,7 @@ pub(super) fn row(row: &QueueRow) -> Value {
         "id": job.id.0,
         "state": job.state.key(),
         "lane": job.lane.key(),
+        "owner": job.owner.name(),
         "prompt": job.recipe.prompt,
         "model": job.model,
         "waits_for_model": job.wanted_model,

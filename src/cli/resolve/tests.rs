@@ -122,6 +122,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         | Command::Cutout(_)
         | Command::Detect(_)
         | Command::Serve(_)
+        | Command::Mcp(_)
         | Command::ServeDevice(_) => panic!("no job"),
     }
 }

@@ -3,14 +3,24 @@
 use crate::gui::context::Context;
 use crate::gui::create::state::State;
 use atelier_core::recipe::Recipe;
-use atelier_gallery::queue::{Lane, NewJob};
+use atelier_gallery::queue::{Lane, NewJob, Owner};
 use atelier_studio::queue::QueueRequest;
 
 /// A job with this view's preview and folder, and the name of its model.
 pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.next.model_name(&recipe.files);
-    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview, group: None }
+    NewJob {
+        recipe,
+        lane,
+        folder: state.pictures_folder.clone(),
+        model,
+        wanted_model: None,
+        device: None,
+        preview,
+        group: None,
+        owner: Owner::person(),
+    }
 }
 
 /// Adds a job of this recipe to the queue.

@@ -72,17 +72,27 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             }
             context.shared.queue = snapshot;
         }
-        QueueEvent::Submitted { engine_job, job, recipe } => {
+        QueueEvent::Submitted { engine_job, owner, recipe, .. } if !owner.is_person() => {
+            context.shared.jobs_of_others.push(engine_job, *recipe)
+        }
+        QueueEvent::Submitted { engine_job, job, recipe, .. } => {
             create::sheet_update::job_begins(create, (job, engine_job), &recipe);
             context.shared.jobs.push(engine_job, *recipe);
         }
         QueueEvent::NotSubmitted { engine_job, reason } => {
+            if context.shared.jobs_of_others.remove(engine_job).is_some() {
+                return;
+            }
             context.shared.jobs.remove(engine_job);
             create.sheet.end_job(engine_job);
             context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {reason}.")));
         }
-        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::note_file(create, (engine_job, index), result, context),
-        QueueEvent::Ended(job) => ended(&job, context),
+        QueueEvent::PictureKept { engine_job, owner, index, result } if owner.is_person() => {
+            create::pictures::note_file(create, (engine_job, index), result, context);
+        }
+        QueueEvent::Ended(job) if job.owner.is_person() => ended(&job, context),
+        // What becomes of the jobs of others is told to them.
+        QueueEvent::PictureKept { .. } | QueueEvent::Ended(_) => {}
         QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
         // The window asks without a ticket, and has the engine's events.
         QueueEvent::Added { .. } | QueueEvent::Progress { .. } => {}

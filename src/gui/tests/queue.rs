@@ -3,7 +3,7 @@
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode};
 use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
@@ -267,6 +267,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
         device: None,
         preview: String::new(),
         group: None,
+        owner: Owner::person(),
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
@@ -291,8 +292,17 @@ fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
     for n in 0..200 {
         let recipe = Recipe { prompt: format!("picture {n}"), ..ready() };
         let (folder, model) = (folder.path().join("Pictures"), "sd15".to_owned());
-        let job =
-            NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model: None, device: None, preview: String::new(), group: None };
+        let job = NewJob {
+            recipe,
+            lane: Lane::Batch,
+            folder,
+            model,
+            wanted_model: None,
+            device: None,
+            preview: String::new(),
+            group: None,
+            owner: Owner::person(),
+        };
         database.add_job(&job).unwrap();
     }
     drop(database);
@@ -320,4 +330,39 @@ fn what_waits_outlives_the_window() {
     assert!(jobs.iter().all(|job| job.state == JobState::Waiting && job.crashes == 0), "{jobs:?}");
     let prompts: Vec<_> = jobs.iter().map(|job| job.recipe.prompt.as_str()).collect();
     assert_eq!(prompts, ["a lake", "one", "two"], "the one that formed is first");
+}
+
+#[test]
+fn the_job_of_somebody_else_is_seen_in_the_queue_alone_and_its_pictures_are_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut database, _) = Database::open(&Paths::beneath(folder.path()).gallery_file()).unwrap();
+    let job = NewJob {
+        recipe: Recipe { prompt: "a harbour".into(), ..ready() },
+        lane: Lane::Batch,
+        folder: folder.path().join("Pictures/Shared/Anna"),
+        model: "sd15".into(),
+        wanted_model: None,
+        device: None,
+        preview: String::new(),
+        group: None,
+        owner: Owner::named("Anna"),
+    };
+    database.add_job(&job).unwrap();
+    drop(database);
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
+    studio.press(Modifiers::COMMAND, Key::J);
+    let (job, recipe, _) = studio.take();
+    assert_eq!(recipe.prompt, "a harbour");
+    studio.begin(job, vec![5]);
+    studio.port.send(Event::Step { job, step: Step { picture: 0, done: 1, total: 4, fraction: 0.0, step_secs: 0.5 } });
+    studio.until("its step", |app| app.state.shared.jobs_of_others.iter().any(|it| it.progress.fraction().is_some()));
+    assert!(studio.sees("for Anna") && studio.sees("Step 2 of 4"));
+    assert!(studio.app().state.shared.jobs.is_empty() && studio.app().state.create.last_seed.is_none());
+    studio.harness.check_accessibility();
+    let info = PictureInfo { index: 0, seed: 5, cpu_math: None, merged_loras: false };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 5) } });
+    studio.done(job);
+    studio.until("the end", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state == JobState::Done));
+    assert_eq!((studio.app().state.create.session.len(), studio.app().state.shared.jobs_of_others.is_empty()), (0, true));
+    assert_eq!(studio.app().state.shared.queue.rows[0].job.pictures.len(), 1, "it is kept all the same");
 }

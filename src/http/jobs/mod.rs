@@ -6,7 +6,7 @@ mod request;
 use std::str::FromStr as _;
 
 use atelier_core::recipe::{Sampler, Scheduler};
-use atelier_gallery::queue::{JobState, Lane, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
 use atelier_media::ExportFormat;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -22,7 +22,6 @@ use super::fields::Fields;
 use super::hub::{JobView, NoJob};
 use super::images::{base64_text, file_bytes, names_of, preview_text};
 use super::json::Json;
-use super::owner::Owner;
 use super::payload::Payload;
 use super::recipe::{SIDES, model_of};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
@@ -101,10 +100,15 @@ async fn add(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, P
     // Who asks for a job may watch it by its events at any time.
     let view = app.add(&owner, made, Previews::Always, Lane::Batch).await?.leave_alone();
     app.note_format(view.id, format);
+    Ok(accepted(&view))
+}
+
+/// The answer to who asked for a job.
+pub(crate) fn accepted(view: &JobView) -> Response {
     let id = view.id.0;
     let answer = json!({"id": id.to_string(), "kind": "img_gen", "status": "queued", "created": view.created_ms / 1000,
         "poll_url": format!("/sdcpp/v1/jobs/{id}")});
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+    (StatusCode::ACCEPTED, Json(answer)).into_response()
 }
 
 /// A job of this owner, by the text of its number.

@@ -4,7 +4,7 @@
 
 mod request;
 
-use atelier_gallery::queue::Lane;
+use atelier_gallery::queue::{Lane, Owner};
 use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
@@ -20,7 +20,6 @@ use super::hub::{JobView, Waiter, now_ms};
 use super::images::{base64_text, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
-use super::owner::Owner;
 use super::payload::{Payload, read_body};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
 use request::{ImageRequest, Purpose};

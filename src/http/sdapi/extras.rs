@@ -1,7 +1,7 @@
 //! `extra-single-image`, `extra-batch-images` and `png-info`.
 
 use atelier_core::recipe::Rgb8;
-use atelier_gallery::queue::Lane;
+use atelier_gallery::queue::{Lane, Owner};
 use atelier_media::{ExportFormat, a1111};
 use axum::Extension;
 use axum::extract::State;
@@ -13,7 +13,6 @@ use crate::http::fields::Fields;
 use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode, parameters};
 use crate::http::json::Json;
 use crate::http::names;
-use crate::http::owner::Owner;
 use crate::http::payload::Payload;
 use crate::http::recipe::{HiresWish, SIDES, Wish};
 use crate::http::state::{Previews, SharedApp, outcome, pictures_of};
@@ -58,8 +57,7 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
         hires.scale = (wide as f32 / width as f32).min(high as f32 / height as f32).clamp(*FACTORS.start(), *FACTORS.end());
         hires.target = None;
     }
-    let wish = Wish { width: Some(width), height: Some(height), init: Some((image, 0.0)), hires: Some(hires), notes, ..Wish::default() };
-    let made = app.make(owner, wish).await?;
+    let made = app.make(owner, Wish::enlarging(image, hires, notes)).await?;
     let mut waiter = app.add(owner, made, Previews::Never, Lane::Interactive).await?;
     let view = waiter.end().await;
     outcome(&view)?;

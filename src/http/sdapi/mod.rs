@@ -10,7 +10,7 @@ mod progress;
 mod reply;
 mod request;
 
-use atelier_gallery::queue::{JobState, Lane};
+use atelier_gallery::queue::{JobState, Lane, Owner};
 use atelier_studio::styles::read_styles;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -24,7 +24,6 @@ use super::error::Failure;
 use super::fields::Fields;
 use super::images::{base64_text, format_named};
 use super::json::Json;
-use super::owner::Owner;
 use super::payload::Payload;
 use super::recipe::Wish;
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};

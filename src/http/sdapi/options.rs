@@ -9,10 +9,10 @@ use super::reply::Answer;
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::json::Json;
-use crate::http::owner::Owner;
 use crate::http::payload::Payload;
 use crate::http::recipe::model_of;
 use crate::http::state::SharedApp;
+use atelier_gallery::queue::Owner;
 
 pub(super) async fn options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
     let list = app.models().await?;

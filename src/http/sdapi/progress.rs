@@ -13,8 +13,8 @@ use super::reply::{Answer, timestamp};
 use crate::http::hub::{JobView, now_ms};
 use crate::http::images::preview_text;
 use crate::http::json::Json;
-use crate::http::owner::Owner;
 use crate::http::state::{SharedApp, blocking};
+use atelier_gallery::queue::Owner;
 
 /// A client that stops a picture closes its connection and interrupts: the second of them must not
 /// hit the next job.

@@ -1,7 +1,8 @@
 //! The fields of `txt2img` and `img2img`.
 
-use atelier_core::canvas::{AreaFill, AreaSettings, StartFit};
-use atelier_core::recipe::{Rgb8, Sampler, SeedBlend};
+use atelier_core::canvas::{AreaFill, AreaSettings, PixelRect, StartFit, selection_bounds};
+use atelier_core::recipe::{ImageSource, Rgb8, Sampler, SeedBlend};
+use atelier_media::read_mask;
 use serde_json::Value;
 
 use super::controlnet::{self, ControlUnit};
@@ -19,6 +20,8 @@ const UNCHOSEN_SAMPLERS: [Sampler; 2] = [Sampler::Euler, Sampler::EulerA];
 /// A1111's denoising strength, and that of its second pass.
 const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
+/// Most pixels around a mask that the model sees.
+const MAX_PADDING: u32 = 4096;
 
 /// A request, read as far as it goes without decoding pictures.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(crate) struct Request {
     extra_images: Vec<Value>,
     mask: Option<Value>,
     is_mask_inverted: bool,
+    /// Pixels of the start picture around the mask that the model sees; `None`: as ever.
+    padding: Option<u32>,
     strength: Option<f32>,
     unit: Option<ControlUnit>,
 }
@@ -96,12 +101,14 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         wish.notes.push("The engine reads AND as a word: prompts are not composed.".to_owned());
     }
     let unit = controlnet::read(it, &mut wish.notes)?;
-    let (mut init_images, mut mask, mut is_mask_inverted) = (Vec::new(), None, false);
+    let (mut init_images, mut mask, mut is_mask_inverted, mut padding) = (Vec::new(), None, false, None);
     if is_img2img {
         init_images = it.list("init_images");
         mask = it.take("mask").filter(|mask| mask.as_str() != Some(""));
         is_mask_inverted = it.flag("inpainting_mask_invert") == Some(true);
         read_area(it, &mut wish);
+        // 0 is what clients send where nobody chose.
+        padding = it.within("inpaint_full_res_padding", 0..=MAX_PADDING).filter(|pixels| *pixels > 0);
         if init_images.is_empty() {
             return Err(Failure::not_found("Init image", "init_images is empty."));
         }
@@ -113,7 +120,7 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     let styles = it.list("styles").into_iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
     let sends_images = it.flag("send_images") != Some(false);
     fields.finish()?;
-    Ok(Request { wish, styles, sends_images, format, init_images, extra_images, mask, is_mask_inverted, strength, unit })
+    Ok(Request { wish, styles, sends_images, format, init_images, extra_images, mask, is_mask_inverted, padding, strength, unit })
 }
 
 fn is_automatic(name: &str) -> bool {
@@ -173,11 +180,7 @@ fn read_area(it: &mut Fields, wish: &mut Wish) {
         _ => AreaFill::Blur,
     };
     let is_part = it.flag("inpaint_full_res") != Some(false);
-    let padding = it.whole("inpaint_full_res_padding").unwrap_or_default();
     if is_part {
-        if padding > 0 {
-            wish.notes.push("Room around the mask is in parts of it, not in pixels: half of it was used.".to_owned());
-        }
         wish.area = Some(AreaSettings { feather: Some(feather), fill: Some(fill), ..AreaSettings::default() });
     }
     wish.start_fit = Some(match it.whole("resize_mode").unwrap_or_default() {
@@ -201,6 +204,9 @@ impl Request {
             let strength = self.strength.unwrap_or(USUAL_STRENGTH);
             self.wish.init = Some((picture("init_images", &first)?, strength));
         }
+        if starts.len() > 0 {
+            self.wish.needs_references = Some("init_images");
+        }
         for more in starts {
             self.wish.references.push(picture("init_images", &more)?);
         }
@@ -211,11 +217,27 @@ impl Request {
             let sense = if self.is_mask_inverted { MaskSense::Black } else { MaskSense::White };
             self.wish.mask = Some(decode_mask("mask", &bytes_of("mask", &mask)?, sense)?);
         }
+        self.set_crop()?;
         if let Some(unit) = self.unit.take() {
             let start = self.wish.init.as_ref().map(|(image, _)| image);
             self.wish.control = Some(unit.decode(start)?);
         }
         Ok(self)
+    }
+}
+
+impl Request {
+    /// The part that the model sees: what is masked and so many pixels around it.
+    fn set_crop(&mut self) -> Result<(), Failure> {
+        let (Some(padding), Some((start, _)), Some(mask)) = (self.padding, &self.wish.init, &self.wish.mask) else { return Ok(()) };
+        let (width, height) = (start.width(), start.height());
+        // As the engine lays it over the start picture.
+        let mask = read_mask(&ImageSource::Pixels(mask.clone()), width, height, StartFit::Crop);
+        let mask = mask.map_err(|error| Failure::invalid("mask", error.to_string()))?;
+        if let (Some(area), Some(selected)) = (&mut self.wish.area, selection_bounds(&mask)) {
+            area.crop = Some(selected.expanded(padding).intersection(&PixelRect::of_size(width, height)));
+        }
+        Ok(())
     }
 }
 
@@ -269,7 +291,31 @@ mod tests {
         let area = request.wish.area.unwrap();
         assert_eq!((area.feather, area.fill, request.wish.start_fit), (Some(8), Some(AreaFill::Neutral), Some(StartFit::Fit)));
         assert_eq!((request.is_mask_inverted, request.strength, request.wish.width), (true, Some(0.5), Some(512)));
+        assert_eq!(request.padding, None, "nobody chose it");
         let whole = read_text(r#"{"init_images": ["AAAA"], "mask": "AAAA", "inpaint_full_res": false}"#, true).unwrap();
         assert_eq!(whole.wish.area, None);
+    }
+
+    #[test]
+    fn padding_is_in_pixels_of_the_start_picture_and_ends_at_its_borders() {
+        let png = |image: image::RgbImage| {
+            let mut bytes = std::io::Cursor::new(Vec::new());
+            image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+            crate::http::images::base64_text(&bytes.into_inner())
+        };
+        let start = png(image::RgbImage::new(100, 80));
+        // Half as large as the start picture; white from 10 to 19 and from 4 to 7.
+        let white = |x: u32, y: u32| if (10..20).contains(&x) && (4..8).contains(&y) { 255 } else { 0 };
+        let mask = png(image::RgbImage::from_fn(50, 40, |x, y| image::Rgb([white(x, y); 3])));
+        let crop = |padding: u32| {
+            let body = serde_json::json!({"init_images": [start], "mask": mask, "inpaint_full_res_padding": padding});
+            let request = read_text(&body.to_string(), true).unwrap().decode().unwrap();
+            request.wish.area.unwrap().crop
+        };
+        assert_eq!(crop(0), None);
+        let PixelRect { left, top, width, height } = crop(16).unwrap();
+        // The borders of the enlarged mask are soft.
+        assert!((3..=5).contains(&left) && top == 0 && (50..=54).contains(&width) && (31..=33).contains(&height), "{:?}", crop(16));
+        assert_eq!(crop(4096), Some(PixelRect::of_size(100, 80)));
     }
 }

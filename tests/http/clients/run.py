@@ -1,17 +1,22 @@
 """Real clients against a real server: `cargo xtask test --clients` runs it.
 
-Usage: run.py PROGRAM. Starts `PROGRAM serve` in a home of its own with the built-in model, lets each
+Usage: run.py PROGRAM NODE_FOLDER, the folder where npm installed its packages. Starts `PROGRAM serve` in a home of its own with the built-in model, lets each
 client ask for everything that it knows, and prints a table. Exits with 1 where something failed.
 """
 
+import asyncio
 import io
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import mcp
 import openai
 import webuiapi
+from mcp.client import stdio, streamable_http
 from PIL import Image
 
 RESULTS = []
@@ -99,15 +104,52 @@ def of_openai(host, port):
     check("openai", "an unknown route", lambda: fails(openai.NotFoundError, lambda: client.get("/nothing", cast_to=object)))
 
 
+def of_ai(address, folder):
+    script = shutil.copy(pathlib.Path(__file__).with_name("ai.mjs"), folder)
+    told = subprocess.run(["node", script, address], capture_output=True, text=True, timeout=600)
+    lines = [line.split("\t", 1) for line in told.stdout.splitlines()]
+    check("ai", "the script", lambda: (told.returncode, told.stderr), lambda it: it[0] == 0 and len(lines) == 3)
+    for what, said in lines:
+        check("ai", what, lambda said=said: said, lambda said: said == "ok")
+
+
+async def talk(transport):
+    """What an agent's program does: the version, the names of the tools, and the blocks of a picture."""
+    async with transport as streams, mcp.ClientSession(streams[0], streams[1]) as session:
+        started = await session.initialize()
+        tools = (await session.list_tools()).tools
+        arguments = {"prompt": "a lake", "width": 64, "height": 64, "steps": 2}
+        made = await session.call_tool("generate_image", arguments)
+        refused = await session.call_tool("generate_image", {"prompt": "a", "model": "nobody"})
+        is_error = lambda result: getattr(result, "isError", None) or getattr(result, "is_error", False)
+        return {
+            "protocol": getattr(started, "protocolVersion", None) or getattr(started, "protocol_version", None),
+            "tools": [tool.name for tool in tools],
+            "blocks": [block.type for block in made.content],
+            "errors": [bool(is_error(made)), bool(is_error(refused))],
+        }
+
+
+def of_mcp(address, program, environment):
+    parameters = mcp.StdioServerParameters(command=program, args=["mcp", "--threads", "1"], env=environment)
+    http = getattr(streamable_http, "streamable_http_client", None) or streamable_http.streamablehttp_client
+    is_right = lambda it: it["protocol"] and "generate_image" in it["tools"] and it["blocks"][:2] == ["image", "text"] and it["errors"] == [False, True]
+    check("mcp", "over HTTP", lambda: asyncio.run(talk(http(f"{address}/mcp"))), is_right)
+    check("mcp", "over standard input and output", lambda: asyncio.run(talk(stdio.stdio_client(parameters))), is_right)
+
+
 def main():
     with tempfile.TemporaryDirectory() as home:
         command = [sys.argv[1], "serve", "--port", "0", "--threads", "1"]
-        server = subprocess.Popen(command, env={**os.environ, "ATELIER_HOME": home}, stdout=subprocess.PIPE, text=True)
+        environment = {**os.environ, "ATELIER_HOME": home}
+        server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             address = server.stdout.readline().strip()
             host, port = address.removeprefix("http://").rsplit(":", 1)
             of_webuiapi(host, int(port))
             of_openai(host, int(port))
+            of_ai(address, sys.argv[2])
+            of_mcp(address, sys.argv[1], environment)
         finally:
             server.terminate()
             server.wait(60)

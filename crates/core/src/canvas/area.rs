@@ -128,8 +128,9 @@ const fn strength_in_range(strength: f32) -> f32 {
     if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// The smallest rectangle that holds every selected pixel.
-fn selection_bounds(mask: &Mask) -> Option<PixelRect> {
+/// The smallest rectangle that holds every selected pixel: of 128 or more. `None` where none is.
+#[must_use]
+pub fn selection_bounds(mask: &Mask) -> Option<PixelRect> {
     let mut bounds = PixelRect::default();
     for y in 0..mask.height() {
         let row = mask.row(y);

@@ -32,7 +32,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub use area::{AreaPlan, ModelSizes, plan_area, plan_crop};
+pub use area::{AreaPlan, ModelSizes, plan_area, plan_crop, selection_bounds};
 pub use blend::BlendMode;
 pub use brush::{BRUSH_SIZES, Brush, Stroke, StrokePoint};
 pub use compose::LayerChoice;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::{Recipe, seed_after};
 
+use super::owner::Owner;
 use crate::PictureId;
 
 /// Number of a job on disk; never reused.
@@ -125,6 +126,8 @@ pub struct NewJob {
     /// The group of jobs that it was added with: their pictures are one batch, and take steps that
     /// they have in common from each other. Milliseconds since 1970.
     pub group: Option<i64>,
+    /// Who asked for it.
+    pub owner: Owner,
 }
 
 /// A picture that a job has made and kept.
@@ -172,6 +175,8 @@ pub struct QueuedJob {
     pub preview: String,
     /// The group of jobs that it was added with.
     pub group: Option<i64>,
+    /// Who asked for it.
+    pub owner: Owner,
     /// Its kept pictures, by index.
     pub pictures: Vec<JobPicture>,
     /// Seed of the first picture, once it is drawn.

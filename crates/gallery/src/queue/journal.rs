@@ -51,6 +51,8 @@ struct JournaledJob {
     preview: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<i64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    owner: String,
     first_seed: Option<i64>,
     crashes: u32,
     reason: Option<String>,
@@ -152,7 +154,7 @@ fn ids(connection: &Connection, query: &str) -> Result<Vec<i64>, GalleryError> {
 
 fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
     let query = "SELECT state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes, reason, is_placed, \
-        created_ms, group_ms FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
+        created_ms, group_ms, owner FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
     let job = connection.prepare_cached(query)?.query_row([id], |row| {
         Ok(JournaledJob {
             is_held: row.get::<_, String>(0)? == JobState::Held.key(),
@@ -165,6 +167,7 @@ fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
             device: row.get(7)?,
             preview: row.get(8)?,
             group: row.get(14)?,
+            owner: row.get(15)?,
             first_seed: row.get(9)?,
             crashes: row.get(10)?,
             reason: row.get(11)?,
@@ -218,7 +221,8 @@ impl LostJobs {
             let state = if job.is_held { JobState::Held } else { JobState::Waiting };
             transaction.execute(
                 "INSERT INTO job (id, state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes,
-                 reason, is_placed, created_ms, group_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 reason, is_placed, created_ms, group_ms, owner)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                 params![
                     id,
                     state.key(),
@@ -235,7 +239,8 @@ impl LostJobs {
                     job.reason,
                     job.is_placed,
                     job.created_ms,
-                    job.group
+                    job.group,
+                    job.owner
                 ],
             )?;
             let id = QueuedJobId(transaction.last_insert_rowid());

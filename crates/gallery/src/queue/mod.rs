@@ -9,6 +9,7 @@ mod control;
 mod job;
 pub(crate) mod journal;
 mod order;
+mod owner;
 mod pace;
 mod pictures;
 mod recovery;
@@ -17,6 +18,7 @@ mod states;
 
 pub use control::{PauseMode, QueueControl};
 pub use job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
+pub use owner::Owner;
 pub use pace::Pace;
 pub use pictures::PictureReservation;
 pub use recovery::{LastEnd, Recovery, as_recovered};

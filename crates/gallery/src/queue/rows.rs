@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use time::OffsetDateTime;
 
 use super::job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
+use super::owner::Owner;
 use crate::{Database, GalleryError, PictureId};
 
 /// Jobs that ended and are still listed.
@@ -16,7 +17,7 @@ const MAX_LISTED: i64 = 50;
 /// pictures stay.
 pub(super) const MAX_ENDED: i64 = 1000;
 
-const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, group_ms, first_seed, attempts, crashes, resumes, \
+const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, group_ms, owner, first_seed, attempts, crashes, resumes, \
      progress_picture, progress_step, progress_steps, reason, is_moved_up, is_placed, cancel_requested, created_ms, began_ms, ended_ms";
 
 impl Database {
@@ -29,9 +30,20 @@ impl Database {
         let folder = path_text(&job.folder)?;
         self.change_jobs(|transaction| {
             transaction.execute(
-                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, group_ms, created_ms)
-                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![job.lane.number(), recipe, folder, job.model, job.wanted_model, job.device, job.preview, job.group, now_ms()],
+                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, group_ms, owner, created_ms)
+                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                params![
+                    job.lane.number(),
+                    recipe,
+                    folder,
+                    job.model,
+                    job.wanted_model,
+                    job.device,
+                    job.preview,
+                    job.group,
+                    job.owner.name(),
+                    now_ms()
+                ],
             )?;
             Ok(QueuedJobId(transaction.last_insert_rowid()))
         })
@@ -117,13 +129,13 @@ impl Database {
     pub fn duplicate_job(&mut self, id: QueuedJobId) -> Result<Option<QueuedJobId>, GalleryError> {
         self.change_jobs(|transaction| {
             let added = transaction.execute(
-                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, is_placed, created_ms)
+                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, owner, is_placed, created_ms)
                  SELECT 'waiting', lane,
                      CASE WHEN state IN ('waiting', 'held') THEN (order_key + coalesce(
                          (SELECT min(order_key) FROM job AS next WHERE next.lane = job.lane AND next.order_key > job.order_key),
                          order_key + 2)) / 2
                      ELSE (SELECT max(order_key) + 1 FROM job AS last WHERE last.lane = job.lane) END,
-                     recipe, folder, model, wanted_model, device, preview, 0, ?2
+                     recipe, folder, model, wanted_model, device, preview, owner, 0, ?2
                  FROM job WHERE id = ?1",
                 params![id.0, now_ms()],
             )?;
@@ -184,6 +196,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
         device: row.get("device")?,
         preview: row.get("preview")?,
         group: row.get("group_ms")?,
+        owner: Owner::named(&row.get::<_, String>("owner")?),
         pictures: Vec::new(),
         first_seed: row.get("first_seed")?,
         attempts: row.get("attempts")?,

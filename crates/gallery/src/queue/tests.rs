@@ -14,7 +14,7 @@ fn new_job(prompt: &str, lane: Lane) -> NewJob {
     let mut recipe = Recipe { prompt: prompt.into(), batch_count: 3, ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.safetensors");
     let (folder, model) = (PathBuf::from("/pictures"), "a".to_owned());
-    NewJob { recipe, lane, folder, model, wanted_model: None, device: None, preview: String::new(), group: None }
+    NewJob { recipe, lane, folder, model, wanted_model: None, device: None, preview: String::new(), group: None, owner: Owner::person() }
 }
 
 pub(super) fn add(database: &mut Database, prompt: &str) -> QueuedJobId {
@@ -268,4 +268,15 @@ fn a_recorded_picture_is_a_row_of_the_index() {
     let query = "SELECT id, width, height FROM picture WHERE batch_id = (SELECT created_ms FROM job WHERE id = ?1)";
     let row = database.connection().query_row(query, [id.0], |row| Ok((PictureId(row.get(0)?), row.get(1)?, row.get(2)?))).unwrap();
     assert_eq!(row, (picture, 8, 4));
+}
+
+#[test]
+fn a_job_belongs_to_who_asked_for_it_and_a_copy_does_too() {
+    let mut database = Database::in_memory().unwrap();
+    let of_person = add(&mut database, "a");
+    let of_anna = database.add_job(&NewJob { owner: Owner::named("Anna"), ..new_job("b", Lane::Batch) }).unwrap();
+    let copy = database.duplicate_job(of_anna).unwrap().unwrap();
+    let owners = [of_person, of_anna, copy].map(|id| job(&database, id).owner);
+    assert_eq!(owners, [Owner::person(), Owner::named("Anna"), Owner::named("Anna")]);
+    assert!(owners[0].is_person() && !owners[1].is_person());
 }

@@ -90,7 +90,13 @@ impl ActiveJob {
 
     pub(super) fn state(&self) -> ActiveState {
         let is_stopping = self.stop.is_some() || self.stops_after_picture;
-        ActiveState { id: self.id, has_begun: self.begin.is_some(), is_stopping, behind: self.behind.clone() }
+        ActiveState {
+            id: self.id,
+            has_begun: self.begin.is_some(),
+            is_stopping,
+            has_more_pictures: self.kept + 1 < self.pictures.end - self.pictures.start,
+            behind: self.behind.clone(),
+        }
     }
 
     pub(super) fn progressed(&self) -> Progressed {

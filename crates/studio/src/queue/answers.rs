@@ -1,5 +1,7 @@
 //! Requests to the queue, carried out.
 
+use std::time::Instant;
+
 use atelier_core::advice::Advice;
 use atelier_gallery::GalleryError;
 use atelier_gallery::queue::{JobState, NewJob, QueuedJobId};
@@ -19,7 +21,10 @@ impl Worker {
         match request {
             QueueRequest::SetPredictedPace { model, place, pace: Some(pace) } => drop(self.predicted_paces.insert((model, place), pace)),
             QueueRequest::SetPredictedPace { model, place, pace: None } => drop(self.predicted_paces.remove(&(model, place))),
-            QueueRequest::SetAwaited(is_awaited) => self.is_awaited = is_awaited,
+            QueueRequest::SetAwaited(is_awaited) => {
+                self.note_turns();
+                self.awaited = is_awaited.then(Instant::now);
+            }
             QueueRequest::StopForEnd => self.is_ending = true,
             request => self.write(Change::Request(Box::new(request))),
         }

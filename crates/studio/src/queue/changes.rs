@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_engine::{End, JobId, Picture};
 use atelier_gallery::GalleryError;
-use atelier_gallery::queue::{JobOutcome, JobState, Pace, PauseMode, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{JobOutcome, JobState, Owner, Pace, PauseMode, QueuedJob, QueuedJobId};
 
 use super::active::{ActiveJob, StopReason};
 use super::change::{Change, DiskTrouble, EndedRun, UnkeptPicture};
 use super::keep::{KeepError, keep_picture};
 use super::message::{EndedJob, QueueEvent, QueueRequest};
-use super::worker::{Worker, place_of};
+use super::predict::place_of;
+use super::worker::Worker;
 
 /// Time between two tries to write to a disk that takes nothing.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -107,6 +108,9 @@ impl Worker {
         let Some(active) = self.active.get_mut(&engine_job) else { return };
         active.count_picture();
         let (id, index) = (active.id, active.pictures.start + picture.info.index);
+        if active.has_more_pictures() && active.stop.is_none() && !active.stops_after_picture {
+            self.charge_picture(id);
+        }
         self.write(Change::Picture(Box::new(UnkeptPicture { engine_job, id, index, picture, is_told: false })));
         let is_blocked = self.is_blocked();
         let Some(active) = self.active.get_mut(&engine_job) else { return };
@@ -117,21 +121,23 @@ impl Worker {
         if is_blocked && let Some(Change::Picture(unkept)) = self.changes.iter_mut().rfind(|it| matches!(it, Change::Picture(_))) {
             // It waits behind another one, which was told.
             if !std::mem::replace(&mut unkept.is_told, true) {
-                let advice = KeepError::waits();
-                self.events.send(QueueEvent::PictureKept { engine_job, index: unkept.picture.info.index, result: Err(advice) });
+                let (index, result) = (unkept.picture.info.index, Err(KeepError::waits()));
+                // One that is gone belongs to nobody else.
+                let owner = self.jobs.iter().find(|job| job.id == id).map_or_else(Owner::person, |job| job.owner.clone());
+                self.events.send(QueueEvent::PictureKept { engine_job, owner, index, result });
             }
         }
     }
 
     fn keep(&mut self, unkept: &mut UnkeptPicture) -> Result<(), GalleryError> {
         let Some(job) = self.database.job(unkept.id)? else { return Ok(()) };
-        let (engine_job, index) = (unkept.engine_job, unkept.picture.info.index);
+        let (engine_job, index, owner) = (unkept.engine_job, unkept.picture.info.index, job.owner.clone());
         let sources = self.sources();
         match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture, &sources) {
-            Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(kept) }),
+            Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, owner, index, result: Ok(kept) }),
             Err(KeepError { advice, error: Some(error) }) => {
                 if !std::mem::replace(&mut unkept.is_told, true) {
-                    self.events.send(QueueEvent::PictureKept { engine_job, index, result: Err(advice) });
+                    self.events.send(QueueEvent::PictureKept { engine_job, owner, index, result: Err(advice) });
                 }
                 return Err(error);
             }
@@ -139,7 +145,7 @@ impl Worker {
                 // The next ones could not be kept either.
                 self.hold(engine_job, unkept.id, &advice);
                 self.changes.push_front(Change::Pause(PauseMode::AfterPicture));
-                self.events.send(QueueEvent::PictureKept { engine_job, index, result: Err(advice) });
+                self.events.send(QueueEvent::PictureKept { engine_job, owner, index, result: Err(advice) });
             }
         }
         Ok(())
@@ -209,7 +215,8 @@ impl Worker {
             prompt: job.recipe.prompt.chars().take(PROMPT_CHARACTERS).collect(),
             pictures: job.pictures.len(),
             secs: ended.active.began.map_or(0.0, |began| began.elapsed().as_secs_f64()),
-            is_last: !self.jobs.iter().any(|job| matches!(job.state, JobState::Waiting | JobState::Running)),
+            is_last: !self.jobs.iter().any(|it| it.owner == job.owner && matches!(it.state, JobState::Waiting | JobState::Running)),
+            owner: job.owner.clone(),
             reason: job.reason.clone(),
         })
     }

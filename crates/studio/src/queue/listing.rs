@@ -7,12 +7,14 @@ use atelier_gallery::{Database, DatabaseState, GalleryError};
 
 use super::lock::EngineLock;
 use super::message::QueueRow;
-use super::policy::Situation;
+use super::policy::{MovedUp, Situation};
+use super::predict::Paces;
+use super::shares::Shares;
 
 /// The queue at one moment.
 #[derive(Clone, Debug)]
 pub struct QueueListing {
-    /// Jobs that have not ended in the order in which they run, then those that ended last.
+    /// As in a [`QueueSnapshot`](super::QueueSnapshot).
     pub rows: Vec<QueueRow>,
     pub pause: PauseMode,
     /// True where a process runs the queue.
@@ -34,7 +36,7 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
     if !is_running {
         as_recovered(&mut jobs, lock.last_end());
     }
-    let nothing = std::collections::BTreeMap::default();
+    let (nothing, shares, paces) = (MovedUp::new(), Shares::default(), Paces::default());
     let situation = Situation {
         jobs: &jobs,
         active: &[],
@@ -45,14 +47,11 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
         is_blocked: false,
         is_owner: true,
         moved_up: &nothing,
+        shares: &shares,
+        paces: &paces,
     };
-    let mut before = 0;
-    let rows = jobs.iter().map(|job| {
-        let (is_waiting, reason) = (situation.is_waiting(job), situation.reason(job, before));
-        before += usize::from(job.state == JobState::Running || (job.state == JobState::Waiting && job.wanted_model.is_none()));
-        QueueRow { job: job.clone(), engine_job: None, is_waiting, reason, ends_in_secs: None }
-    });
-    Ok(QueueListing { rows: rows.collect(), pause: control.pause, is_running, found })
+    let rows = situation.rows(|_| None);
+    Ok(QueueListing { rows, pause: control.pause, is_running, found })
 }
 
 /// Sets the queue right where the process that ran it is gone, so that nothing counts as running

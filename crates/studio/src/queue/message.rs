@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{Begin, Event, JobId, Preview, Step};
 use atelier_gallery::PictureId;
-use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{JobState, NewJob, Owner, Pace, PauseMode, QueuedJob, QueuedJobId};
 
 /// Request to the queue.
 #[derive(Clone, Debug)]
@@ -100,6 +100,7 @@ pub enum QueueEvent {
     Submitted {
         engine_job: JobId,
         job: QueuedJobId,
+        owner: Owner,
         /// The recipe that the engine gets: of the pictures that are missing.
         recipe: Box<Recipe>,
     },
@@ -113,6 +114,7 @@ pub enum QueueEvent {
     PictureKept {
         /// The engine's number of the job.
         engine_job: JobId,
+        owner: Owner,
         /// Index of the picture in the engine's job.
         index: u32,
         /// Its file and number, or the reason why there is none.
@@ -154,8 +156,9 @@ pub struct EndedJob {
     pub pictures: usize,
     /// Seconds since the engine began it.
     pub secs: f64,
-    /// True where no other job waits or runs.
+    /// True where no other job of its owner waits or runs.
     pub is_last: bool,
+    pub owner: Owner,
     /// The reason why it failed.
     pub reason: Option<String>,
 }
@@ -163,7 +166,8 @@ pub struct EndedJob {
 /// The queue as a whole.
 #[derive(Clone, Debug)]
 pub struct QueueSnapshot {
-    /// Jobs that have not ended in the order in which they run, then those that ended last.
+    /// Jobs that have not ended in the order in which they are expected to end, those that the engine
+    /// is at first; then those that ended last.
     pub rows: Vec<QueueRow>,
     pub pause: PauseMode,
     /// Jobs whose model is in memory may go before others.
@@ -194,10 +198,10 @@ impl QueueSnapshot {
         self.rows.iter().filter(|row| row.is_waiting)
     }
 
-    /// The job that was added last, of those that have not ended.
+    /// The job that the person at the machine added last, of those that have not ended.
     #[must_use]
     pub fn newest(&self) -> Option<&QueueRow> {
-        self.rows.iter().filter(|row| !row.job.state.is_ended()).max_by_key(|row| row.job.id)
+        self.rows.iter().filter(|row| !row.job.state.is_ended() && row.job.owner.is_person()).max_by_key(|row| row.job.id)
     }
 
     /// The jobs about which a person is to be asked.
@@ -209,7 +213,10 @@ impl QueueSnapshot {
     /// known.
     #[must_use]
     pub fn ends_in_secs(&self) -> Option<f64> {
-        self.rows.iter().rfind(|row| matches!(row.job.state, JobState::Waiting | JobState::Running))?.ends_in_secs
+        let mut ends =
+            self.rows.iter().filter(|row| matches!(row.job.state, JobState::Waiting | JobState::Running)).map(|row| row.ends_in_secs);
+        let first = ends.next()??;
+        ends.try_fold(first, |last, end| Some(last.max(end?)))
     }
 }
 
@@ -223,6 +230,9 @@ pub struct QueueRow {
     pub is_waiting: bool,
     /// Why it waits; `None` where it does not.
     pub reason: Option<WaitReason>,
+    /// Seconds of work on it that are left, however many others there are; `None` where that is not
+    /// known.
+    pub secs_left: Option<f64>,
     /// Seconds until its end, from the time of the snapshot; `None` where that is not known.
     pub ends_in_secs: Option<f64>,
 }

@@ -1,21 +1,36 @@
 //! Which job is next, and why the others wait. Pure.
 //!
-//! What a person waits for goes before batches. Each device that jobs are pinned to, and all others
-//! together, has at most one job that the engine has and has not begun: so devices overlap, and the
-//! order of the rest can be changed. Within the batch lane a job whose model is in memory may go
+//! Each device that jobs are pinned to, and all others together, has at most one job that the engine
+//! has and has not begun: so devices overlap, and the order of the rest can be changed.
+//!
+//! Of several owners the one that was given least is next, picture by picture ([`Shares`]); one whose
+//! model is in memory may go before it within about the time that loading takes. Among the jobs of
+//! one owner, what a person waits for goes before batches; a batch whose model is in memory may go
 //! before others, but never before one that a person put in its place, and not without end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use atelier_core::recipe::ModelFiles;
-use atelier_gallery::queue::{JobState, Lane, PauseMode, QueuedJob, QueuedJobId};
+use atelier_engine::JobId;
+use atelier_gallery::queue::{JobState, Lane, Owner, PauseMode, QueuedJob, QueuedJobId};
 
-use super::message::WaitReason;
+use super::message::{QueueRow, WaitReason};
+use super::predict::{Paces, Prediction, Progressed, can_run, predictions};
+use super::shares::Shares;
 
 /// Jobs that are looked at for one whose model is in memory.
 const LOOK_AHEAD: usize = 32;
 /// Jobs in a row that may go before the first because of their model.
 const MAX_MOVED_UP: usize = 16;
+/// An owner whose model is in memory may be ahead of the one that is next by so many times the
+/// seconds that this one's model takes to load, within these bounds.
+const LOADS_AHEAD: f64 = 2.0;
+const AHEAD_SECS: RangeInclusive<f64> = 5.0..=120.0;
+
+/// Jobs in a row that went before the first of their owner's because of their model, by owner and
+/// device.
+pub(super) type MovedUp = BTreeMap<(Owner, Option<String>), usize>;
 
 /// State of the queue, as far as the choice depends on it.
 pub(super) struct Situation<'a> {
@@ -32,8 +47,9 @@ pub(super) struct Situation<'a> {
     pub(super) is_awaited: bool,
     /// The disk takes nothing now.
     pub(super) is_blocked: bool,
-    /// Jobs in a row that went before the first of their lane, by device.
-    pub(super) moved_up: &'a BTreeMap<Option<String>, usize>,
+    pub(super) moved_up: &'a MovedUp,
+    pub(super) shares: &'a Shares,
+    pub(super) paces: &'a Paces,
 }
 
 /// A job that the engine has.
@@ -43,6 +59,8 @@ pub(super) struct ActiveState {
     pub(super) has_begun: bool,
     /// It ends soon, whatever comes.
     pub(super) is_stopping: bool,
+    /// It has pictures to make beyond the forming one.
+    pub(super) has_more_pictures: bool,
     /// Names of models whose memory it waits for.
     pub(super) behind: Vec<String>,
 }
@@ -54,7 +72,8 @@ pub(super) struct Decision {
     pub(super) start: Vec<(QueuedJobId, bool)>,
     /// Jobs that the engine has not begun and is to give back.
     pub(super) withdraw: Vec<QueuedJobId>,
-    /// Jobs that stop behind the forming picture: a person waits for another one.
+    /// Jobs that stop behind the forming picture: a person waits for another one, or it is somebody
+    /// else's turn.
     pub(super) suspend: Vec<QueuedJobId>,
 }
 
@@ -63,16 +82,62 @@ impl Situation<'_> {
         self.active.iter().find(|it| it.id == id)
     }
 
-    fn is_asking(&self) -> bool {
-        self.jobs.iter().any(QueuedJob::is_question)
+    /// True where a person is to answer first what becomes of a job of this owner.
+    fn is_asking_about(&self, owner: &Owner) -> bool {
+        self.jobs.iter().any(|job| job.is_question() && job.owner == *owner)
+    }
+
+    /// True where a picture beside the queue goes before batches of this owner: it belongs to the
+    /// person at the machine, who is next as others are.
+    fn yields_to_awaited(&self, owner: &Owner) -> bool {
+        self.is_awaited && (owner.is_person() || self.shares.turn(&Owner::person()) <= self.shares.turn(owner))
+    }
+
+    fn is_held_back(&self, job: &QueuedJob) -> bool {
+        job.lane == Lane::Batch && (self.is_asking_about(&job.owner) || self.yields_to_awaited(&job.owner))
     }
 
     /// Waiting jobs that could begin, in their order.
     fn candidates(&self) -> impl Iterator<Item = &QueuedJob> {
-        let holds_batches = self.is_asking() || self.is_awaited;
-        self.jobs
-            .iter()
-            .filter(move |job| job.state == JobState::Waiting && job.wanted_model.is_none() && !(holds_batches && job.lane == Lane::Batch))
+        self.jobs.iter().filter(|job| job.state == JobState::Waiting && job.wanted_model.is_none() && !self.is_held_back(job))
+    }
+
+    /// Models that need no loading: in memory, or in use by what has begun.
+    fn loaded(&self) -> Vec<&ModelFiles> {
+        let in_use = self.jobs.iter().filter(|job| self.active(job.id).is_some_and(|it| it.has_begun)).map(|job| &job.recipe.files);
+        self.resident.iter().chain(in_use).collect()
+    }
+
+    /// The next job of each owner on this device, in the order in which the owners come up.
+    fn next_by_owner<'a>(&'a self, device: &Option<String>, loaded: &[&ModelFiles]) -> Vec<&'a QueuedJob> {
+        let mut owners: Vec<&Owner> = Vec::new();
+        let mut next = Vec::new();
+        for first in self.candidates().filter(|job| job.device == *device) {
+            if owners.contains(&&first.owner) {
+                continue;
+            }
+            owners.push(&first.owner);
+            let others = self.candidates().filter(|job| job.device == *device && job.owner == first.owner).skip(1);
+            next.push(self.with_model_in_memory(first, others, loaded).unwrap_or(first));
+        }
+        next
+    }
+
+    /// Of one job for each owner, the one whose turn it is.
+    fn in_turn<'a>(&self, contenders: &[&'a QueuedJob], loaded: &[&ModelFiles]) -> Option<&'a QueuedJob> {
+        let place = |job: &QueuedJob| (self.shares.turn(&job.owner), job.id);
+        let before = |one: &&&QueuedJob, other: &&&QueuedJob| {
+            let ((turn, id), (other_turn, other_id)) = (place(one), place(other));
+            turn.total_cmp(&other_turn).then(id.cmp(&other_id))
+        };
+        let first = contenders.iter().min_by(before)?;
+        if !self.follows_model {
+            return Some(first);
+        }
+        let loads_in = self.paces.of(first).map_or(0.0, |pace| pace.start_secs);
+        let limit = place(first).0 + (LOADS_AHEAD * loads_in).clamp(*AHEAD_SECS.start(), *AHEAD_SECS.end());
+        let near = contenders.iter().filter(|job| loaded.contains(&&job.recipe.files) && place(job).0 <= limit);
+        near.min_by(before).or(Some(first)).copied()
     }
 
     pub(super) fn decide(&self) -> Decision {
@@ -83,38 +148,63 @@ impl Situation<'_> {
             decision.withdraw.extend(unbegun().map(|job| job.id));
             return decision;
         }
-        if self.is_awaited {
-            decision.withdraw.extend(unbegun().filter(|job| job.lane == Lane::Batch).map(|job| job.id));
-        }
+        decision.withdraw.extend(unbegun().filter(|job| job.lane == Lane::Batch && self.yields_to_awaited(&job.owner)).map(|job| job.id));
+        let loaded = self.loaded();
         let devices: BTreeSet<&Option<String>> = self.candidates().map(|job| &job.device).collect();
         for device in devices {
-            let mut candidates = self.candidates().filter(|job| job.device == *device);
-            let Some(first) = candidates.next() else { continue };
+            let contenders = self.next_by_owner(device, &loaded);
             let next = unbegun().find(|job| job.device == *device);
-            let position = |id: QueuedJobId| self.jobs.iter().position(|job| job.id == id);
             match next {
                 Some(next) => {
-                    let is_overtaken = first.lane < next.lane || (first.is_placed && position(first.id) < position(next.id));
-                    if is_overtaken {
+                    if self.is_overtaken(next, &contenders, &loaded) && !decision.withdraw.contains(&next.id) {
                         decision.withdraw.push(next.id);
                     }
                 }
                 // One that is given back is still there until the engine says so.
                 None if self.active.iter().any(|it| !it.has_begun && self.device_of(it.id) == Some(device)) => {}
-                None => {
-                    let chosen = self.with_model_in_memory(first, candidates).unwrap_or(first);
-                    decision.start.push((chosen.id, chosen.id != first.id));
-                }
+                None => decision.start.extend(self.in_turn(&contenders, &loaded).map(|job| (job.id, self.is_moved_up(job)))),
             }
         }
-        let awaited: BTreeSet<&Option<String>> =
-            self.candidates().chain(unbegun()).filter(|job| job.lane == Lane::Interactive).map(|job| &job.device).collect();
+        let awaited = |owner: &Owner, device: &Option<String>| {
+            let mut waiting = self.candidates().chain(unbegun());
+            waiting.any(|job| job.lane == Lane::Interactive && job.owner == *owner && job.device == *device)
+        };
         let in_the_way = self.jobs.iter().filter(|job| {
-            let is_at_work = self.active(job.id).is_some_and(|it| it.has_begun && !it.is_stopping);
-            job.lane == Lane::Batch && (self.is_awaited || awaited.contains(&job.device)) && is_at_work
+            let Some(active) = self.active(job.id).filter(|it| it.has_begun && !it.is_stopping) else { return false };
+            let yields = job.lane == Lane::Batch && (self.yields_to_awaited(&job.owner) || awaited(&job.owner, &job.device));
+            yields || (active.has_more_pictures && self.is_overtaken_by_others(job, unbegun(), &loaded))
         });
         decision.suspend.extend(in_the_way.map(|job| job.id));
         decision
+    }
+
+    /// True where a waiting job is to have the place of this one, which the engine has not begun.
+    fn is_overtaken(&self, next: &QueuedJob, contenders: &[&QueuedJob], loaded: &[&ModelFiles]) -> bool {
+        let position = |id: QueuedJobId| self.jobs.iter().position(|job| job.id == id);
+        let first = self.candidates().find(|job| job.device == next.device && job.owner == next.owner);
+        if first.is_some_and(|first| first.lane < next.lane || (first.is_placed && position(first.id) < position(next.id))) {
+            return true;
+        }
+        self.is_turn_of_another(next, contenders, loaded)
+    }
+
+    /// True where the pictures that are left of a running job are to wait for somebody else's.
+    fn is_overtaken_by_others<'a>(&'a self, job: &QueuedJob, unbegun: impl Iterator<Item = &'a QueuedJob>, loaded: &[&ModelFiles]) -> bool {
+        let mut contenders = self.next_by_owner(&job.device, loaded);
+        contenders.extend(unbegun.filter(|next| next.device == job.device));
+        self.is_turn_of_another(job, &contenders, loaded)
+    }
+
+    /// True where it is the turn of one of these, of another owner than this job's.
+    fn is_turn_of_another(&self, job: &QueuedJob, contenders: &[&QueuedJob], loaded: &[&ModelFiles]) -> bool {
+        let mut all: Vec<&QueuedJob> = contenders.iter().copied().filter(|it| it.owner != job.owner).collect();
+        all.push(job);
+        self.in_turn(&all, loaded).is_some_and(|first| first.owner != job.owner)
+    }
+
+    /// True where a job goes before the first of its owner's on its device.
+    fn is_moved_up(&self, job: &QueuedJob) -> bool {
+        self.candidates().find(|it| it.owner == job.owner && it.device == job.device).is_some_and(|first| first.id != job.id)
     }
 
     fn device_of(&self, id: QueuedJobId) -> Option<&Option<String>> {
@@ -123,17 +213,20 @@ impl Situation<'_> {
 
     /// A job that goes before the first one of the batch lane because its model is in memory and
     /// the first one's is not.
-    fn with_model_in_memory<'a>(&self, first: &'a QueuedJob, others: impl Iterator<Item = &'a QueuedJob>) -> Option<&'a QueuedJob> {
-        let passed = self.moved_up.get(&first.device).copied().unwrap_or_default();
+    fn with_model_in_memory<'a>(
+        &self,
+        first: &'a QueuedJob,
+        others: impl Iterator<Item = &'a QueuedJob>,
+        loaded: &[&ModelFiles],
+    ) -> Option<&'a QueuedJob> {
+        let passed = self.moved_up.get(&(first.owner.clone(), first.device.clone())).copied().unwrap_or_default();
         if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MAX_MOVED_UP {
             return None;
         }
-        let in_use = self.jobs.iter().filter(|job| self.active(job.id).is_some_and(|it| it.has_begun)).map(|job| &job.recipe.files);
-        let in_memory: Vec<&ModelFiles> = self.resident.iter().chain(in_use).collect();
-        if in_memory.contains(&&first.recipe.files) {
+        if loaded.contains(&&first.recipe.files) {
             return None;
         }
-        others.take(LOOK_AHEAD).take_while(|job| !job.is_placed).find(|job| in_memory.contains(&&job.recipe.files))
+        others.take(LOOK_AHEAD).take_while(|job| !job.is_placed).find(|job| loaded.contains(&&job.recipe.files))
     }
 
     /// True where the engine is not at this job yet. The first one that it has counts as begun in
@@ -147,6 +240,31 @@ impl Situation<'_> {
             },
             JobState::Done | JobState::Failed | JobState::Cancelled => false,
         }
+    }
+
+    /// Every job as it is shown. `at_work`: the engine's number of a job that it has, and how far it is.
+    pub(super) fn rows(&self, at_work: impl Fn(&QueuedJob) -> Option<(JobId, Progressed)>) -> Vec<QueueRow> {
+        let order = self.shares.expected_order(self.jobs, self.paces);
+        let predicted = predictions(order.iter().map(|at| &self.jobs[*at]), self.paces, |job| at_work(job).map(|it| it.1));
+        let mut shown: Vec<(&QueuedJob, Prediction)> = order.iter().map(|at| &self.jobs[*at]).zip(predicted).collect();
+        // What the engine is at ends behind others where it is the batch of somebody who had their turn.
+        if !order.is_sorted() {
+            shown.sort_by_key(|(job, _)| !self.active(job.id).is_some_and(|it| it.has_begun));
+        }
+        let mut before = 0;
+        let row = |(job, prediction): (&QueuedJob, Prediction)| {
+            let row = QueueRow {
+                engine_job: at_work(job).map(|it| it.0),
+                is_waiting: self.is_waiting(job),
+                reason: self.reason(job, before),
+                secs_left: prediction.secs,
+                ends_in_secs: prediction.ends_in_secs,
+                job: job.clone(),
+            };
+            before += usize::from(can_run(job));
+            row
+        };
+        shown.into_iter().map(row).collect()
     }
 
     /// Why a job waits; `before` is the number of jobs in front of it that will be made.
@@ -167,10 +285,10 @@ impl Situation<'_> {
                 None if self.pause != PauseMode::No => WaitReason::Paused,
                 None if self.is_blocked => WaitReason::Disk,
                 None if !self.is_owner => WaitReason::OtherProcess,
-                None if job.lane == Lane::Batch && self.is_asking() => WaitReason::Question,
-                None if job.lane == Lane::Batch && self.is_awaited => WaitReason::Live,
+                None if job.lane == Lane::Batch && self.is_asking_about(&job.owner) => WaitReason::Question,
+                None if job.lane == Lane::Batch && self.yields_to_awaited(&job.owner) => WaitReason::Live,
                 None if before == 0 => WaitReason::Next,
-                None if job.lane == Lane::Batch && self.candidates().any(|it| it.lane == Lane::Interactive) => {
+                None if job.lane == Lane::Batch && self.candidates().any(|it| it.lane == Lane::Interactive && it.owner == job.owner) => {
                     WaitReason::BehindInteractive(before)
                 }
                 None => WaitReason::Behind(before),

@@ -1,6 +1,58 @@
 //! Predicted ends of jobs, from measured seconds. Pure.
 
+use std::collections::BTreeMap;
+
 use atelier_gallery::queue::{JobState, Pace, QueuedJob};
+
+/// The pace that counts where none is known: a second for a million pixels of a step.
+const UNKNOWN: Pace = Pace { step_secs_per_megapixel: 1.0, decode_secs_per_megapixel: 1.0, start_secs: 0.0 };
+
+/// What is known of the paces of models, by their name and where they run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Paces(BTreeMap<(String, String), Pace>);
+
+impl FromIterator<((String, String), Pace)> for Paces {
+    fn from_iter<T: IntoIterator<Item = ((String, String), Pace)>>(paces: T) -> Self {
+        Self(paces.into_iter().collect())
+    }
+}
+
+impl Paces {
+    /// The pace of a job, where it is known.
+    pub(super) fn of(&self, job: &QueuedJob) -> Option<Pace> {
+        self.0.get(&(job.model.clone(), place_of(job).to_owned())).copied()
+    }
+
+    /// Seconds of one picture of a job, without the start: what it counts for its owner.
+    pub(super) fn picture_secs(&self, job: &QueuedJob) -> f64 {
+        let pace = Pace { start_secs: 0.0, ..self.of(job).unwrap_or(UNKNOWN) };
+        pace.secs(1, job.recipe.steps, job.recipe.width, job.recipe.height).max(0.0)
+    }
+
+    /// Seconds of the pictures of a job that are not made yet, without the start.
+    pub(super) fn secs_left(&self, job: &QueuedJob) -> f64 {
+        self.picture_secs(job) * f64::from(job.picture_count().saturating_sub(job.pictures.len() as u32))
+    }
+}
+
+/// True where a job is made without anybody doing something first.
+pub(super) fn can_run(job: &QueuedJob) -> bool {
+    matches!(job.state, JobState::Waiting | JobState::Running) && job.wanted_model.is_none()
+}
+
+/// Where a job runs, in words that are the same for the same place.
+pub(super) fn place_of(job: &QueuedJob) -> &str {
+    job.device.as_deref().unwrap_or(&job.recipe.placement.backend)
+}
+
+/// Predicted seconds of a job; `None` where they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Prediction {
+    /// Seconds of work that are left.
+    pub(super) secs: Option<f64>,
+    /// Seconds until its end.
+    pub(super) ends_in_secs: Option<f64>,
+}
 
 /// Progress of a job that the engine is at.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -9,22 +61,22 @@ pub(super) struct Progressed {
     pub(super) pictures: f64,
 }
 
-/// Seconds until each job ends; `None` from the first on whose pace is not known. `pace`: what a
-/// model takes. `progressed`: of a running job.
-pub(super) fn ends_in_secs(
-    jobs: &[QueuedJob],
-    pace: impl Fn(&QueuedJob) -> Option<Pace>,
+/// Predictions of jobs that are made in this order; no end from the first on whose pace is not known.
+/// `progressed`: of a running job.
+pub(super) fn predictions<'a>(
+    jobs: impl Iterator<Item = &'a QueuedJob>,
+    paces: &Paces,
     progressed: impl Fn(&QueuedJob) -> Option<Progressed>,
-) -> Vec<Option<f64>> {
+) -> Vec<Prediction> {
     let mut total = Some(0.0);
     let mut last_model: Option<&QueuedJob> = None;
-    let mut ends = Vec::with_capacity(jobs.len());
+    let mut predictions = Vec::new();
     for job in jobs {
-        if !matches!(job.state, JobState::Waiting | JobState::Running) || job.wanted_model.is_some() {
-            ends.push(None);
+        if !can_run(job) {
+            predictions.push(Prediction::default());
             continue;
         }
-        let secs = pace(job).map(|pace| {
+        let secs = paces.of(job).map(|pace| {
             let is_loaded = last_model.is_some_and(|last| last.recipe.files == job.recipe.files);
             let running = progressed(job);
             let start_secs = if is_loaded || running.is_some_and(|it| it.pictures > 0.0) { 0.0 } else { pace.start_secs };
@@ -35,9 +87,9 @@ pub(super) fn ends_in_secs(
         });
         total = total.zip(secs).map(|(before, secs)| before + secs);
         last_model = Some(job);
-        ends.push(total);
+        predictions.push(Prediction { secs, ends_in_secs: total });
     }
-    ends
+    predictions
 }
 
 /// The pace to go by: what was measured; else what a running job's last step shows, with the rest
@@ -51,7 +103,7 @@ pub(super) fn known_pace(measured: Option<Pace>, running: Option<Pace>, predicte
 mod tests {
     use std::sync::Arc;
 
-    use super::super::policy::tests::{job, model};
+    use super::super::policy::tests::job;
     use super::*;
 
     #[test]
@@ -73,15 +125,12 @@ mod tests {
             (recipe.width, recipe.height, recipe.steps, recipe.batch_count) = (1000, 1000, 10, 2);
         }
         jobs[0].state = JobState::Running;
-        let pace = |job: &QueuedJob| {
-            (job.recipe.files != model("unknown")).then_some(Pace {
-                step_secs_per_megapixel: 1.0,
-                decode_secs_per_megapixel: 5.0,
-                start_secs: 7.0,
-            })
-        };
+        let pace = Pace { step_secs_per_megapixel: 1.0, decode_secs_per_megapixel: 5.0, start_secs: 7.0 };
+        let paces = ["a", "b"].map(|name| ((name.to_owned(), place_of(&jobs[0]).to_owned()), pace)).into_iter().collect();
         let progressed = |job: &QueuedJob| (job.state == JobState::Running).then_some(Progressed { pictures: 0.5 });
-        let ends = ends_in_secs(&jobs, pace, progressed);
+        let predicted = predictions(jobs.iter(), &paces, progressed);
+        let ends: Vec<_> = predicted.iter().map(|it| it.ends_in_secs).collect();
         assert_eq!(ends, [Some(22.5), Some(52.5), Some(52.5 + 37.0), None, None]);
+        assert_eq!(predicted[4].secs, Some(37.0), "what a job takes is known all the same");
     }
 }

@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
-use atelier_gallery::queue::{JobState, Pace, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{Owner, Pace, QueuedJobId};
 
 use super::active::ActiveJob;
-use super::message::{QueueRow, QueueSnapshot};
-use super::predict::{ends_in_secs, known_pace};
-use super::worker::{Worker, place_of};
+use super::message::QueueSnapshot;
+use super::predict::{Paces, known_pace, place_of};
+use super::worker::Worker;
 
 impl Worker {
     /// Reads the queue, and shows it as it will be once everything is written.
@@ -18,39 +18,42 @@ impl Worker {
         let reloaded = self.reload();
         self.report(reloaded);
         self.show_unwritten();
+        self.note_turns();
+    }
+
+    /// Notes who wants something, and what is known of how long it takes.
+    pub(super) fn note_turns(&mut self) {
+        if let Some(since) = &mut self.awaited {
+            let now = Instant::now();
+            let secs = now.duration_since(std::mem::replace(since, now)).as_secs_f64();
+            self.shares.charge(&Owner::person(), secs);
+        }
+        self.paces = self.known_paces();
+        self.shares.note_wanting(&self.jobs, self.awaited.is_some());
+    }
+
+    fn known_paces(&self) -> Paces {
+        let mut paces: BTreeMap<(String, String), Option<Pace>> = BTreeMap::new();
+        for job in self.jobs.iter().filter(|job| !job.state.is_ended()) {
+            if let Entry::Vacant(entry) = paces.entry((job.model.clone(), place_of(job).to_owned())) {
+                let live = self.active.values().find(|active| active.id == job.id).and_then(ActiveJob::first_pace);
+                let predicted = self.predicted_paces.get(entry.key()).copied();
+                let measured = self.database.pace(&entry.key().0, &entry.key().1).ok().flatten();
+                entry.insert(known_pace(measured, live, predicted));
+            }
+        }
+        paces.into_iter().filter_map(|(key, pace)| Some((key, pace?))).collect()
     }
 
     /// Sends a snapshot in place of the unread one.
     pub(super) fn publish(&mut self) {
         self.refresh();
-        let mut paces: BTreeMap<(&str, &str), Option<Pace>> = BTreeMap::new();
-        for job in self.jobs.iter().filter(|job| !job.state.is_ended()) {
-            let key = (job.model.as_str(), place_of(job));
-            if let Entry::Vacant(entry) = paces.entry(key) {
-                let live = self.active.values().find(|active| active.id == job.id).and_then(ActiveJob::first_pace);
-                let predicted = self.predicted_paces.get(&(job.model.clone(), place_of(job).to_owned())).copied();
-                entry.insert(known_pace(self.database.pace(key.0, key.1).ok().flatten(), live, predicted));
-            }
-        }
         let active_of = |id: QueuedJobId| self.active.iter().find(|(_, active)| active.id == id);
-        let pace = |job: &QueuedJob| paces.get(&(job.model.as_str(), place_of(job))).copied().flatten();
-        let ends = ends_in_secs(&self.jobs, pace, |job| active_of(job.id).map(|(_, active)| active.progressed()));
         let states: Vec<_> = self.active.values().map(ActiveJob::state).collect();
         let situation = self.situation(&states);
-        let mut before = 0;
-        let rows = self.jobs.iter().zip(ends).map(|(job, ends_in_secs)| {
-            let row = QueueRow {
-                engine_job: active_of(job.id).map(|(number, _)| *number),
-                is_waiting: situation.is_waiting(job),
-                reason: situation.reason(job, before),
-                ends_in_secs,
-                job: job.clone(),
-            };
-            before += usize::from(job.state == JobState::Running || (job.state == JobState::Waiting && job.wanted_model.is_none()));
-            row
-        });
+        let rows = situation.rows(|job| active_of(job.id).map(|(number, active)| (*number, active.progressed())));
         let snapshot = QueueSnapshot {
-            rows: rows.collect(),
+            rows,
             pause: self.control.pause,
             follows_model: self.control.follows_model,
             is_owner: self.is_owner(),

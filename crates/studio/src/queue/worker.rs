@@ -18,7 +18,9 @@ use super::change::{Change, DiskTrouble};
 use super::lock::EngineLock;
 use super::message::{JobProgress, Message, QueueEvent, QueueRequest};
 use super::options::{CrashedJobs, QueueOptions};
-use super::policy::Situation;
+use super::policy::{MovedUp, Situation};
+use super::predict::Paces;
+use super::shares::Shares;
 use super::sources;
 use super::subscribers::Publisher;
 use crate::made_from;
@@ -58,7 +60,9 @@ pub(super) struct Worker {
     /// A person was told that the disk takes nothing, and that is not over as far as is known.
     pub(super) is_trouble_told: bool,
     resident: Vec<ModelFiles>,
-    moved_up: BTreeMap<Option<String>, usize>,
+    moved_up: MovedUp,
+    pub(super) shares: Shares,
+    pub(super) paces: Paces,
     data_version: i64,
     looked_for_models: Option<Instant>,
     /// When pictures that no job needs were looked for last.
@@ -70,8 +74,9 @@ pub(super) struct Worker {
     pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
     /// By model and place.
     pub(super) predicted_paces: BTreeMap<(String, String), Pace>,
-    /// A person waits for a picture that is not in the queue.
-    pub(super) is_awaited: bool,
+    /// A person waits for a picture that is not in the queue; up to this moment that is counted for
+    /// them.
+    pub(super) awaited: Option<Instant>,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
 }
@@ -128,7 +133,9 @@ impl Worker {
             disk_trouble: None,
             is_trouble_told: false,
             resident: Vec::new(),
-            moved_up: BTreeMap::new(),
+            moved_up: MovedUp::new(),
+            shares: Shares::default(),
+            paces: Paces::default(),
             data_version: 0,
             looked_for_models: None,
             cleaned: None,
@@ -136,7 +143,7 @@ impl Worker {
             last_problem: None,
             deferred: Vec::new(),
             predicted_paces: BTreeMap::new(),
-            is_awaited: false,
+            awaited: None,
             is_ending: false,
         };
         worker.begin();
@@ -159,9 +166,9 @@ impl Worker {
         let waiting = self.database.jobs()?.into_iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held));
         let before = std::mem::replace(&mut self.database, database);
         for job in waiting {
-            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, .. } = job;
+            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner, .. } = job;
             let recipe = Arc::unwrap_or_clone(recipe);
-            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview, group };
+            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner };
             self.changes.push_back(Change::Request(Box::new(QueueRequest::Add(Box::new(job)))));
         }
         drop(before);
@@ -242,7 +249,9 @@ impl Worker {
             let changed = std::mem::replace(&mut self.data_version, version) != version;
             let waits = self.jobs.iter().any(|job| job.wanted_model.is_some() && job.state == JobState::Waiting);
             let looks = waits && self.looked_for_models.is_none_or(|looked| looked.elapsed() >= MODEL_INTERVAL);
-            Ok(opened | took | changed | (looks && self.look_for_models(true)?))
+            // While a picture beside the queue is awaited, the turn of others comes with the time.
+            let turns = self.awaited.is_some() && self.jobs.iter().any(|job| job.state == JobState::Waiting && !job.owner.is_person());
+            Ok(opened | took | changed | turns | (looks && self.look_for_models(true)?))
         })();
         self.value_or_wait(result).unwrap_or(false) | is_tried
     }
@@ -326,9 +335,11 @@ impl Worker {
             pause: self.control.pause,
             follows_model: self.control.follows_model,
             is_owner: self.is_owner(),
-            is_awaited: self.is_awaited,
+            is_awaited: self.awaited.is_some(),
             is_blocked: self.is_blocked(),
             moved_up: &self.moved_up,
+            shares: &self.shares,
+            paces: &self.paces,
         }
     }
 
@@ -427,7 +438,7 @@ impl Worker {
         if moved_up && let Err(error) = self.database.mark_moved_up(id) {
             tracing::warn!("job {id} went before others, which was not noted: {error}");
         }
-        let passed = self.moved_up.entry(device).or_default();
+        let passed = self.moved_up.entry((job.owner.clone(), device)).or_default();
         *passed = if moved_up { *passed + 1 } else { 0 };
         let shares_steps = job.group.is_some();
         let (events, active) = (&self.events, &mut self.active);
@@ -435,7 +446,7 @@ impl Worker {
         let submitted = self.engine.submit_announced(Task::Generate { recipe: Box::new(recipe), preview, shares_steps }, |number| {
             engine_job = Some(number);
             active.insert(number, ActiveJob::new(id, pictures));
-            events.send(QueueEvent::Submitted { engine_job: number, job: id, recipe: Box::new(wanted) });
+            events.send(QueueEvent::Submitted { engine_job: number, job: id, owner: job.owner, recipe: Box::new(wanted) });
         });
         if let (Err(busy), Some(engine_job)) = (submitted, engine_job) {
             self.active.remove(&engine_job);
@@ -450,6 +461,13 @@ impl Worker {
         Ok(true)
     }
 
+    /// Counts the picture that the engine is now at for the owner of its job.
+    pub(super) fn charge_picture(&mut self, id: QueuedJobId) {
+        if let Some(job) = self.jobs.iter().find(|job| job.id == id) {
+            self.shares.charge_picture(job, &self.paces);
+        }
+    }
+
     /// Returns true if the state of the queue has changed by an event.
     fn engine_event(&mut self, event: Event) -> bool {
         self.forward(&event);
@@ -459,6 +477,7 @@ impl Worker {
                 let first_seed = begin.seeds.first().map_or(0, |seed| seed_after(*seed, -i64::from(active.pictures.start)));
                 active.begin(begin);
                 let id = active.id;
+                self.charge_picture(id);
                 self.write(Change::Begin(id, first_seed));
             }
             Event::Step { job, step } => {
@@ -537,11 +556,6 @@ impl Worker {
     pub(super) fn sources(&self) -> PathBuf {
         self.options.sources.clone().unwrap_or_else(std::env::temp_dir)
     }
-}
-
-/// Where a job runs, in words that are the same for the same place.
-pub(super) fn place_of(job: &QueuedJob) -> &str {
-    job.device.as_deref().unwrap_or(&job.recipe.placement.backend)
 }
 
 /// Removes what pictures were made from where neither a picture of the index nor a job names it any

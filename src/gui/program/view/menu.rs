@@ -9,7 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{palette, program};
+use crate::gui::{palette, program, sharing};
 use atelier_studio::updates::UpdateChoice;
 
 /// Width of the menu, in points.
@@ -18,7 +18,7 @@ const NAME: &str = "Menu";
 
 /// The button that opens the menu.
 pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, keys, updates and information about Atelier.");
+    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, sharing, keys, updates and information about Atelier.");
     // A size is often pressed several times.
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
         ui.set_width(WIDTH);
@@ -29,6 +29,9 @@ pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         if state.program.updates.feed.is_some() {
             updates(ui, state, commands);
+        }
+        if entry(ui, state, commands, sharing::Command::Open) {
+            ui.close();
         }
         if entry(ui, state, commands, palette::Command::ShowShortcuts(true)) {
             ui.close();

@@ -37,7 +37,7 @@ pub(super) fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, at: usiz
     let Some(row) = state.shared.queue.rows.get(at) else { return };
     let id = row.job.id;
     let title = words::title(row);
-    let running = state.shared.jobs.iter().find(|job| Some(job.id) == row.engine_job);
+    let running = state.shared.jobs.iter().chain(state.shared.jobs_of_others.iter()).find(|job| Some(job.id) == row.engine_job);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     // Before its buttons, so that these come first.
     let response =

@@ -2,6 +2,7 @@
 
 use crate::gui::shared::EngineJob;
 use atelier_core::format::duration;
+use atelier_core::plain_text::plain_line;
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_studio::queue::{QueueRow, QueueSnapshot};
 
@@ -36,6 +37,9 @@ pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
 #[must_use]
 pub(super) fn details(row: &QueueRow, age_secs: f64) -> String {
     let mut parts = Vec::new();
+    if !row.job.owner.is_person() {
+        parts.push(format!("for {}", plain_line(row.job.owner.name())));
+    }
     if let Some(secs) = row.ends_in_secs {
         parts.push(format!("ready in about {}", left(secs - age_secs)));
     }

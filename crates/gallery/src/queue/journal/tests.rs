@@ -2,9 +2,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::tests::{add, job, prompts, written};
-use super::super::{JobOutcome, LastEnd};
+use super::super::{JobOutcome, LastEnd, NewJob, Owner};
 use super::*;
 use crate::DatabaseState;
+use atelier_core::recipe::Recipe;
 
 struct Lost {
     home: tempfile::TempDir,
@@ -160,4 +161,17 @@ fn any_line_is_read_without_fault_and_a_long_journal_is_written_anew() {
     let mut database = it.destroy();
     assert_eq!(job(&database, kept).recipe.prompt, "kept");
     assert!(add(&mut database, "next").0 > 301);
+}
+
+#[test]
+fn a_job_that_comes_back_still_belongs_to_who_asked_for_it() {
+    let it = Lost::new();
+    let mut database = it.open();
+    let recipe = Recipe { prompt: "b".into(), ..Recipe::default() };
+    let (folder, model, preview) = (PathBuf::from("/pictures"), "a".to_owned(), String::new());
+    let (wanted_model, device, group, owner) = (None, None, None, Owner::named("Anna"));
+    let new = NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model, device, preview, group, owner };
+    let id = database.add_job(&new).unwrap();
+    drop(database);
+    assert_eq!(job(&it.destroy(), id).owner, Owner::named("Anna"));
 }

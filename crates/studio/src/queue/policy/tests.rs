@@ -1,11 +1,13 @@
 //! The choice of the next job, case by case.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use atelier_core::recipe::{FileRole, Recipe};
 
 use super::*;
+
+mod fairness;
 
 pub(in crate::queue) fn model(name: &str) -> ModelFiles {
     ModelFiles::from_iter([(FileRole::Model, PathBuf::from(format!("/{name}.gguf")))])
@@ -23,6 +25,7 @@ pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
         device: None,
         preview: String::new(),
         group: None,
+        owner: Owner::person(),
         pictures: Vec::new(),
         first_seed: None,
         attempts: 0,
@@ -39,12 +42,18 @@ pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
     }
 }
 
-fn active(job: &mut QueuedJob, has_begun: bool) -> ActiveState {
-    job.state = JobState::Running;
-    ActiveState { id: job.id, has_begun, is_stopping: false, behind: Vec::new() }
+/// The same job, of somebody else.
+pub(in crate::queue) fn of(owner: &str, job: QueuedJob) -> QueuedJob {
+    QueuedJob { owner: Owner::named(owner), ..job }
 }
 
-static NONE: BTreeMap<Option<String>, usize> = BTreeMap::new();
+fn active(job: &mut QueuedJob, has_begun: bool) -> ActiveState {
+    job.state = JobState::Running;
+    ActiveState { id: job.id, has_begun, is_stopping: false, has_more_pictures: false, behind: Vec::new() }
+}
+
+static NONE: MovedUp = MovedUp::new();
+static NOTHING: LazyLock<(Shares, Paces)> = LazyLock::new(Default::default);
 
 fn situation<'a>(jobs: &'a [QueuedJob], active: &'a [ActiveState], resident: &'a [ModelFiles]) -> Situation<'a> {
     Situation {
@@ -57,6 +66,8 @@ fn situation<'a>(jobs: &'a [QueuedJob], active: &'a [ActiveState], resident: &'a
         is_awaited: false,
         is_blocked: false,
         moved_up: &NONE,
+        shares: &NOTHING.0,
+        paces: &NOTHING.1,
     }
 }
 
@@ -126,7 +137,7 @@ fn a_job_whose_model_is_in_memory_goes_first_within_bounds_and_says_so() {
     assert_eq!(situation(&jobs, &[], &[model("b"), model("a")]).decide().start, [(QueuedJobId(1), false)]);
     let not_asked = Situation { follows_model: false, ..situation(&jobs, &[], &resident) };
     assert_eq!(started(&not_asked.decide()), [1]);
-    let passed = BTreeMap::from([(None, MAX_MOVED_UP)]);
+    let passed = BTreeMap::from([((Owner::person(), None), MAX_MOVED_UP)]);
     assert_eq!(started(&Situation { moved_up: &passed, ..situation(&jobs, &[], &resident) }.decide()), [1], "not without end");
     jobs[0].is_placed = true;
     assert_eq!(started(&situation(&jobs, &[], &resident).decide()), [1], "a person put it there");
@@ -180,4 +191,68 @@ fn while_the_disk_takes_nothing_none_begins_and_what_has_not_begun_is_given_back
     let blocked = Situation { is_blocked: true, ..situation(&jobs, &active, &[]) };
     assert_eq!(blocked.decide(), Decision { withdraw: vec![jobs[1].id], ..Decision::default() });
     assert_eq!(blocked.reason(&jobs[2], 0), Some(WaitReason::Disk));
+}
+
+#[test]
+fn the_owner_who_was_given_least_is_next_and_a_batch_makes_room_behind_its_picture() {
+    let (anna, ben) = (Owner::named("Anna"), Owner::named("Ben"));
+    let mut jobs = [of("Anna", job(1, "a")), of("Anna", job(2, "a")), of("Ben", job(3, "a"))];
+    let mut shares = Shares::default();
+    shares.note_wanting(&jobs, false);
+    assert_eq!(started(&Situation { shares: &shares, ..situation(&jobs, &[], &[]) }.decide()), [1], "who asked first");
+    shares.charge(&anna, 5.0);
+    let batch = ActiveState { has_more_pictures: true, ..active(&mut jobs[0], true) };
+    let decision = Situation { shares: &shares, ..situation(&jobs, std::slice::from_ref(&batch), &[]) }.decide();
+    assert_eq!((started(&decision), decision.suspend), (vec![3], vec![QueuedJobId(1)]));
+    let door = active(&mut jobs[1], false);
+    let now = [batch, door];
+    assert_eq!(
+        Situation { shares: &shares, ..situation(&jobs, &now, &[]) }.decide().withdraw,
+        [QueuedJobId(2)],
+        "also at the engine's door"
+    );
+    shares.charge(&ben, 5.1);
+    assert_eq!(Situation { shares: &shares, ..situation(&jobs, &now, &[]) }.decide(), Decision::default());
+}
+
+#[test]
+fn a_model_in_memory_goes_before_another_owner_within_the_time_that_loading_takes() {
+    let jobs = [of("Anna", job(1, "a")), of("Ben", job(2, "b"))];
+    let resident = [model("b")];
+    let pace = atelier_gallery::queue::Pace { step_secs_per_megapixel: 1.0, decode_secs_per_megapixel: 0.0, start_secs: 10.0 };
+    let key = ("a".to_owned(), super::super::predict::place_of(&jobs[0]).to_owned());
+    let paces = [(key, pace)].into_iter().collect();
+    let mut shares = Shares::default();
+    shares.note_wanting(&jobs, false);
+    shares.charge(&Owner::named("Ben"), 20.0);
+    let now = |shares: &Shares, follows_model| {
+        let situation = Situation { shares, paces: &paces, follows_model, ..situation(&jobs, &[], &resident) };
+        situation.decide().start
+    };
+    assert_eq!(now(&shares, true), [(QueuedJobId(2), false)], "no job of Ben's was passed");
+    assert_eq!(now(&shares, false), [(QueuedJobId(1), false)]);
+    shares.charge(&Owner::named("Ben"), 0.1);
+    assert_eq!(now(&shares, true), [(QueuedJobId(1), false)], "not beyond twice the time");
+}
+
+#[test]
+fn what_one_person_waits_for_holds_back_their_own_batches_alone() {
+    let mut jobs = [job(1, "a"), of("Anna", job(2, "a")), of("Anna", job(3, "a"))];
+    jobs[2].lane = Lane::Interactive;
+    jobs.swap(1, 2);
+    let started_of = |situation: &Situation<'_>| started(&situation.decide());
+    assert_eq!(started_of(&situation(&jobs, &[], &[])), [1], "the person goes first, also with a batch");
+    jobs[0].state = JobState::Held;
+    jobs[0].crashes = 1;
+    assert_eq!(situation(&jobs, &[], &[]).reason(&jobs[2], 1), Some(WaitReason::BehindInteractive(1)), "no question of somebody else's");
+    jobs[0].state = JobState::Waiting;
+    let mut shares = Shares::default();
+    shares.note_wanting(&jobs, true);
+    let live = |shares: &Shares| started_of(&Situation { is_awaited: true, shares, ..situation(&jobs, &[], &[]) });
+    assert_eq!(live(&shares), [3], "a batch of the person waits for their live picture");
+    let batches = [jobs[0].clone(), jobs[2].clone()];
+    let live = |shares: &Shares| started(&Situation { is_awaited: true, shares, ..situation(&batches, &[], &[]) }.decide());
+    assert_eq!(live(&shares), [], "and others' within the person's share");
+    shares.charge(&Owner::person(), 30.0);
+    assert_eq!(live(&shares), [2], "beyond that it is their turn");
 }

@@ -1,0 +1,97 @@
+//! Whose job it is: the person at the machine, or somebody who asks over the network.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+/// Somebody who asks for pictures, by the name that is shown.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// Longest name in characters.
+    pub const MAX_CHARS: usize = 64;
+
+    /// The person at the machine, by window or command line; the only one without a name.
+    #[must_use]
+    pub fn person() -> Self {
+        Self("".into())
+    }
+
+    /// Programs of this computer that ask over the network and send no token.
+    #[must_use]
+    pub fn this_computer() -> Self {
+        Self("Programs on this computer".into())
+    }
+
+    /// The person whose token it is; without a name, the one at the machine.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// One of those who share a token, told apart by their addresses.
+    #[must_use]
+    pub fn sharing(name: &str, address: IpAddr) -> Self {
+        Self(format!("{name} {address}").into())
+    }
+
+    /// The name that is shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// True for the person at the machine.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// True for the programs of this computer, which may also free its memory.
+    #[must_use]
+    pub fn is_this_computer(&self) -> bool {
+        *self == Self::this_computer()
+    }
+
+    /// The name of a folder for pictures, on every system. No two names share a folder, so the
+    /// folder tells whose pictures are in it.
+    #[must_use]
+    pub fn folder_name(&self) -> String {
+        let kept = |c: char| if c.is_alphanumeric() || matches!(c, ' ' | '_' | '-') { c } else { '-' };
+        let name: String = self.0.chars().map(kept).take(Self::MAX_CHARS).collect();
+        let name = name.trim_matches([' ', '-']);
+        if *name == *self.0 && !name.is_empty() {
+            return name.to_owned();
+        }
+        let digest = Sha256::digest(self.0.as_bytes());
+        let name = if name.is_empty() { "somebody" } else { name };
+        format!("{name} {:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_folder_and_shares_it_with_no_other() {
+        let folder = |name: &str| Owner::named(name).folder_name();
+        assert_eq!(folder("Anna"), "Anna");
+        for (name, begins) in [("../../etc", "etc "), ("a/b\\c:d", "a-b-c-d "), ("..", "somebody "), ("", "somebody ")] {
+            let folder = folder(name);
+            assert!(folder.starts_with(begins) && folder.len() == begins.len() + 8, "{folder}");
+        }
+        assert_ne!(folder("a/b"), folder("a:b"));
+        assert_ne!(folder("a/b"), folder("a-b"));
+        assert!(Owner::sharing("guest", "fe80::1".parse().unwrap()).folder_name().starts_with("guest fe80--1 "));
+    }
+}

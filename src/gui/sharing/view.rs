@@ -1,0 +1,137 @@
+//! The dialog about sharing.
+
+use eframe::egui::{Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
+use crate::gui::sharing::command::Command;
+use crate::gui::sharing::state::{Phase, PhoneCode, Running};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, sides, wide_modal};
+
+/// Width of the dialog and of its text field, in points.
+const WIDTH: f32 = 460.0;
+const FIELD_WIDTH: f32 = 240.0;
+/// Side of a square of a code, in points, and the squares around it that stay light: cameras need
+/// four.
+const SQUARE: f32 = 5.0;
+const MARGIN: usize = 4;
+
+/// True while the dialog is open, which then has the keys.
+pub(crate) fn has_dialog(state: &State) -> bool {
+    state.sharing.is_open
+}
+
+/// Draws the dialog, where it is open.
+pub(crate) fn dialog(ui: &Ui, state: &State, commands: &mut Commands) {
+    if state.sharing.is_open && wide_modal(ui, "sharing", WIDTH, |ui| contents(ui, state, commands)) {
+        commands.push(Command::Close);
+    }
+}
+
+fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    ui.label(bold(Command::Open.label()).size(theme::HEADING).color(palette.strong));
+    let about = "Other programs, people and phones generate pictures with the models of this computer, one after the other.";
+    ui.add(Label::new(RichText::new(about).color(palette.weak)).wrap());
+    ui.add_space(6.0);
+    match &state.sharing.phase {
+        Phase::On(running) => shared(ui, state, commands, running),
+        Phase::Off | Phase::Starting | Phase::Stopping => choices(ui, state, commands),
+    }
+    ui.add_space(10.0);
+    sides(
+        ui,
+        "sharing",
+        |ui| match state.sharing.phase {
+            Phase::On(_) | Phase::Stopping => drop(command_button(ui, state, commands, Command::Stop)),
+            Phase::Off | Phase::Starting => drop(theme::accented(ui, |ui| command_button(ui, state, commands, Command::Start))),
+        },
+        |_| {},
+    );
+    command_button(ui, state, commands, Command::Close);
+}
+
+/// What is chosen before the start.
+fn choices(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    choice(ui, state, commands, state.sharing.listens_to_network, Command::ListenToNetwork);
+    choice(ui, state, commands, state.sharing.requires_token, Command::RequireToken);
+}
+
+fn choice(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, command: fn(bool) -> Command) {
+    let about = command(!is_on);
+    let mut wanted = is_on;
+    let is_free = about.enabled(&state.sharing, &state.shared).is_ok();
+    ui.add_enabled_ui(is_free, |ui| ui.checkbox(&mut wanted, about.label()).on_hover_text(about.tooltip()));
+    if wanted != is_on {
+        commands.push(about);
+    }
+}
+
+/// What is shared, with whom.
+fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running) {
+    let palette = theme::palette(ui);
+    sides(ui, "address", |ui| drop(ui.add(Label::new(bold(running.url()).color(palette.strong)).selectable(true))), |_| {});
+    command_button(ui, state, commands, Command::CopyAddress);
+    for address in &running.guests.asking {
+        ui.push_id(address, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(format!("A device at {address} asks for access.")).color(palette.text));
+                theme::accented(ui, |ui| command_button(ui, state, commands, Command::Admit(*address)));
+                command_button(ui, state, commands, Command::TurnAway(*address));
+            });
+        });
+    }
+    heading(ui, "People", |_| {});
+    for (person, _) in &running.people {
+        ui.push_id(person, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(person).color(palette.text));
+                let is_shown = state.sharing.code.as_ref().is_some_and(|code| code.person == *person);
+                let code = if is_shown { Command::HideCode } else { Command::ShowCode(person.clone()) };
+                command_button(ui, state, commands, code);
+                command_button(ui, state, commands, Command::CopyLink(person.clone()));
+            });
+        });
+    }
+    if let Some(code) = &state.sharing.code {
+        draw_code(ui, code);
+    }
+    ui.horizontal(|ui| {
+        let about = Command::SetPerson(String::new());
+        let mut name = state.sharing.person.clone();
+        let edit = TextEdit::singleline(&mut name).hint_text("Name");
+        let field = line_edit_with_undo(ui, FIELD_WIDTH, edit).on_hover_text(about.tooltip()).accessible_name(about.label());
+        let is_entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if name != state.sharing.person {
+            commands.push(Command::SetPerson(name));
+        }
+        let add = Command::AddPerson;
+        if is_entered && add.enabled(&state.sharing, &state.shared).is_ok() {
+            commands.push(add.clone());
+        }
+        command_button(ui, state, commands, add);
+    });
+    heading(ui, "Connected", |_| {});
+    let connected = match &running.guests.connected[..] {
+        [] => "Nobody yet.".to_owned(),
+        names => names.join(", "),
+    };
+    ui.add(Label::new(RichText::new(connected).color(palette.weak)).wrap());
+}
+
+fn draw_code(ui: &mut Ui, code: &PhoneCode) {
+    let side = (code.side + 2 * MARGIN) as f32 * SQUARE;
+    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::hover());
+    let name = format!("Code of {} for the camera of a phone", code.person);
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+    response.on_hover_text("Point a phone's camera at it. Whoever reads it can generate pictures here.");
+    let painter = ui.painter();
+    painter.rect_filled(rect, 0.0, theme::CODE_LIGHT);
+    for (at, _) in code.dark.iter().enumerate().filter(|(_, is_dark)| **is_dark) {
+        let (x, y) = (at % code.side + MARGIN, at / code.side + MARGIN);
+        let corner = rect.min + vec2(x as f32, y as f32) * SQUARE;
+        painter.rect_filled(Rect::from_min_max(corner, pos2(corner.x + SQUARE, corner.y + SQUARE)), 0.0, theme::CODE_DARK);
+    }
+}

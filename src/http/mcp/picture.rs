@@ -1,0 +1,56 @@
+//! Pictures as an agent's program takes them: small enough for one message.
+
+use std::path::Path;
+
+use atelier_core::recipe::ImageSource;
+use atelier_media::{ExportFormat, PictureError, export_pixels, read_image, thumbnail};
+
+/// Longest side in pixels.
+const MAX_SIDE: u32 = 1024;
+/// Qualities of JPEG that are tried, one after the other.
+const QUALITIES: [u8; 4] = [90, 75, 60, 45];
+
+/// A JPEG of a picture's file with at most so many bytes, as large as fits. Blocks.
+pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<Vec<u8>, PictureError> {
+    let mut image = read_image(&ImageSource::File(path.to_owned()))?;
+    let mut side = MAX_SIDE.min(image.width().max(image.height()));
+    loop {
+        if image.width().max(image.height()) > side {
+            image = thumbnail(&image, side);
+        }
+        for quality in QUALITIES {
+            let bytes = export_pixels(&image, ExportFormat::Jpeg { quality })?;
+            if bytes.len() <= max_bytes || side == 1 {
+                return Ok(bytes);
+            }
+        }
+        side = (side / 2).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_picture_becomes_a_message_and_a_small_one_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("noise.png");
+        let mut seed = 1_u32;
+        let mut noise = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        image::RgbImage::from_fn(1600, 1200, |_, _| image::Rgb([noise(), noise(), noise()])).save(&path).unwrap();
+        let size = |bytes: &[u8]| {
+            let image = image::load_from_memory(bytes).unwrap();
+            (image.width(), image.height())
+        };
+        let bytes = jpeg_within(&path, 700_000).unwrap();
+        assert!(bytes.len() <= 700_000 && size(&bytes) == (1024, 768), "{} bytes, {:?}", bytes.len(), size(&bytes));
+        let bytes = jpeg_within(&path, 20_000).unwrap();
+        assert!(bytes.len() <= 20_000 && size(&bytes).0 < 512, "{} bytes, {:?}", bytes.len(), size(&bytes));
+        image::RgbImage::new(64, 48).save(&path).unwrap();
+        assert_eq!(size(&jpeg_within(&path, 700_000).unwrap()), (64, 48));
+    }
+}

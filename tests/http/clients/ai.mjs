@@ -1,0 +1,27 @@
+// Vercel's AI SDK against a real server: `run.py` starts it with the address, in a folder where its
+// packages are installed. A line for each check: its name, a tab, and "ok" or what went wrong.
+import { generateImage, experimental_generateImage } from 'ai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+
+const generate = generateImage ?? experimental_generateImage;
+const provider = createOpenAICompatible({ name: 'atelier', baseURL: `${process.argv[2]}/v1`, apiKey: 'none' });
+const { data } = await (await fetch(`${process.argv[2]}/v1/models`)).json();
+const model = provider.imageModel(data[0].id);
+
+async function check(name, options, holds) {
+  let said;
+  try {
+    const { images } = await generate({ model, maxRetries: 0, ...options });
+    said = holds(images) ? 'ok' : `answered ${images.length} pictures`;
+  } catch (error) {
+    said = `${error.name}: ${String(error.message).slice(0, 200)}`;
+  }
+  console.log(`${name}\t${said}`);
+}
+
+const isPng = image => Buffer.from(image.base64, 'base64').subarray(1, 4).toString() === 'PNG';
+const small = { size: '64x64', seed: 3, providerOptions: { atelier: { steps: 2 } } };
+await check('generate', { prompt: 'a lake', ...small }, images => images.length === 1 && isPng(images[0]));
+await check('generate two', { prompt: 'a lake', n: 2, ...small }, images => images.length === 2);
+const start = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64');
+await check('edit', { prompt: { text: 'red', images: [start] }, ...small }, images => images.length === 1);
