@@ -46,7 +46,9 @@ fn keep_selection(response: &Response) {
     } else if response.has_focus() {
         let range = TextEditState::load(ctx, id).and_then(|state| state.cursor.char_range());
         ctx.data_mut(|data| match range {
-            Some(range) => data.insert_temp(kept_id(id), range),
+            Some(range) => {
+                data.insert_temp(kept_id(id), range);
+            }
             None => drop(data.remove_temp::<CCursorRange>(kept_id(id))),
         });
     } else if !response.context_menu_opened() {

@@ -252,7 +252,7 @@ fn what_one_person_waits_for_holds_back_their_own_batches_alone() {
     assert_eq!(live(&shares), [3], "a batch of the person waits for their live picture");
     let batches = [jobs[0].clone(), jobs[2].clone()];
     let live = |shares: &Shares| started(&Situation { is_awaited: true, shares, ..situation(&batches, &[], &[]) }.decide());
-    assert_eq!(live(&shares), [], "and others' within the person's share");
+    assert_eq!(live(&shares), Vec::<i64>::new(), "and others' within the person's share");
     shares.charge(&Owner::person(), 30.0);
     assert_eq!(live(&shares), [2], "beyond that it is their turn");
 }
