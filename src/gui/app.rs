@@ -336,7 +336,14 @@ impl App {
         {
             uploads += usize::from(matches!(event, GalleryEvent::Thumbnail(..)));
             self.with(ctx, |features, context| match event {
-                GalleryEvent::Newest(pictures) => features.create.unread_pictures = pictures,
+                GalleryEvent::Newest(mut pictures) => {
+                    // Those that others asked for are shown to them alone.
+                    if let Some(paths) = &features.program.paths {
+                        let shared = paths.shared_pictures();
+                        pictures.retain(|it| !it.path.starts_with(&shared));
+                    }
+                    features.create.unread_pictures = pictures;
+                }
                 event => gallery::update::gallery_event(features.gallery, event, context),
             });
         }

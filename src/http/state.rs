@@ -264,7 +264,7 @@ impl App {
 
     /// Where the pictures of an owner are kept.
     pub(crate) fn folder_of(&self, owner: &Owner) -> PathBuf {
-        self.paths.pictures.join("Shared").join(owner.folder_name())
+        self.paths.shared_pictures().join(owner.folder_name())
     }
 }
 

@@ -87,6 +87,12 @@ impl Paths {
         self.data.join("gallery.sqlite")
     }
 
+    /// Folder of the pictures that others asked for over the network, with a folder for each of them.
+    #[must_use]
+    pub fn shared_pictures(&self) -> PathBuf {
+        self.pictures.join("Shared")
+    }
+
     /// Database of thumbnails; can be made again.
     #[must_use]
     pub fn thumbnails_file(&self) -> PathBuf {

@@ -77,9 +77,11 @@ pub(crate) struct Running {
 impl Running {
     /// The address that others enter.
     pub(crate) fn url(&self) -> String {
-        let address = self.server.address();
-        let ip = self.lan.filter(|_| address.ip().is_unspecified()).unwrap_or(address.ip());
-        format!("http://{}", SocketAddr::new(ip, address.port()))
+        let mut address = self.server.address();
+        if let Some(ip) = self.lan.filter(|_| address.ip().is_unspecified()) {
+            address.set_ip(ip);
+        }
+        format!("http://{address}")
     }
 
     /// The address with the token of a person, which no server and no log sees behind `#`.

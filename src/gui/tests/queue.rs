@@ -339,7 +339,7 @@ fn the_job_of_somebody_else_is_seen_in_the_queue_alone_and_its_pictures_are_not_
     let job = NewJob {
         recipe: Recipe { prompt: "a harbour".into(), ..ready() },
         lane: Lane::Batch,
-        folder: folder.path().join("Pictures/Shared/Anna"),
+        folder: Paths::beneath(folder.path()).shared_pictures().join("Anna"),
         model: "sd15".into(),
         wanted_model: None,
         device: None,

@@ -57,7 +57,7 @@ fn models_are_shared_from_the_menu_and_no_longer_once_that_is_stopped() {
 #[test]
 fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_code() {
     let mut studio = open();
-    studio.click("Programs on this computer need a token too");
+    studio.check("Programs on this computer need a token too");
     let address = start(&mut studio);
     assert_eq!(status(address, None), 401);
     studio.until("the question", |app| app.state.sharing.running().is_some_and(|it| it.guests.asking.len() == 1));

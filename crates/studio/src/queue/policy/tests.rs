@@ -42,6 +42,11 @@ pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
     }
 }
 
+/// Figures for who asks for them (`--nocapture`).
+fn show(figures: &str) {
+    println!("{figures}");
+}
+
 /// The same job, of somebody else.
 pub(in crate::queue) fn of(owner: &str, job: QueuedJob) -> QueuedJob {
     QueuedJob { owner: Owner::named(owner), ..job }
