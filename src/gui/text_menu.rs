@@ -49,10 +49,10 @@ fn keep_selection(response: &Response) {
             Some(range) => {
                 data.insert_temp(kept_id(id), range);
             }
-            None => drop(data.remove_temp::<CCursorRange>(kept_id(id))),
+            None => data.remove::<CCursorRange>(kept_id(id)),
         });
     } else if !response.context_menu_opened() {
-        ctx.data_mut(|data| drop(data.remove_temp::<CCursorRange>(kept_id(id))));
+        ctx.data_mut(|data| data.remove::<CCursorRange>(kept_id(id)));
     }
 }
 
