@@ -273,7 +273,7 @@ mod tests {
     fn galleys(text: &str, width: f32) -> (Galley, Galley) {
         let providers: Vec<Arc<dyn FontProvider>> = vec![Arc::new(SystemFontProvider::new())];
         let mut fonts = Fonts::new(TextOptions::default(), theme::fonts()).with_font_providers(providers);
-        let job = LayoutJob::simple(text.to_owned(), FontId::proportional(20.0), theme::UNTINTED, width);
+        let job = LayoutJob::simple(text.to_owned(), FontId::proportional(theme::HEADING), theme::UNTINTED, width);
         let before = fonts.layout_uncached(1.0, Arc::new(job));
         let mut measure = |job| Arc::new(fonts.layout_uncached(1.0, Arc::new(job)));
         let after = in_reading_order(&before, &mut measure).expect("the system has a font for Hebrew and Arabic");
@@ -322,7 +322,7 @@ mod tests {
         let ctx = eframe::egui::Context::default();
         theme::install(&ctx);
         let mut output = ctx.run_ui(eframe::egui::RawInput::default(), |ui| {
-            let job = || LayoutJob::simple("A lighthouse, 日本".into(), FontId::proportional(20.0), theme::UNTINTED, 300.0);
+            let job = || LayoutJob::simple("A lighthouse, 日本".into(), FontId::proportional(theme::HEADING), theme::UNTINTED, 300.0);
             assert!(Arc::ptr_eq(&laid_out(ui, job()), &ui.fonts_mut(|fonts| fonts.layout_job(job()))));
         });
         // There is no graphics card.

@@ -28,33 +28,42 @@ fn entry(ui: &mut Ui, field: &Response, words: &str, hover: &str, key: Key, is_e
     if response.accessible_name(words).clicked() {
         // What the clipboard has comes in a later frame, to what has the keyboard then.
         field.request_focus();
+        restore(ui.ctx(), field.id);
         ui.ctx().send_viewport_cmd(request);
         ui.close();
     }
 }
 
-/// egui puts the caret where any button is pressed, which would lose what is to be copied.
+/// egui moves the caret under any button, which would lose what is to be copied.
 fn keep_selection(response: &Response) {
     let (ctx, id) = (&response.ctx, response.id);
-    let is_pressed = response.hovered() && ctx.input(|input| input.pointer.secondary_pressed());
-    if is_pressed {
-        let before = kept(ctx, id).filter(|range| !range.is_empty());
-        if let (Some(before), Some(mut state)) = (before, TextEditState::load(ctx, id)) {
-            state.cursor.set_char_range(Some(before));
-            state.store(ctx, id);
-        }
+    let is_secondary = ctx.input(|input| {
+        let pointer = &input.pointer;
+        pointer.secondary_pressed() || pointer.secondary_down() || pointer.secondary_released()
+    });
+    if is_secondary && response.contains_pointer() {
+        restore(ctx, id);
+    } else if response.context_menu_opened() {
+        // What is kept is what the menu acts on.
     } else if response.has_focus() {
         let range = TextEditState::load(ctx, id).and_then(|state| state.cursor.char_range());
         ctx.data_mut(|data| match range {
             Some(range) => {
                 data.insert_temp(kept_id(id), range);
             }
-            None => {
-                data.remove_temp::<CCursorRange>(kept_id(id));
-            }
+            None => data.remove::<CCursorRange>(kept_id(id)),
         });
-    } else if !response.context_menu_opened() {
-        ctx.data_mut(|data| data.remove_temp::<CCursorRange>(kept_id(id)));
+    } else {
+        ctx.data_mut(|data| data.remove::<CCursorRange>(kept_id(id)));
+    }
+}
+
+/// Selects again what was selected before the secondary button.
+fn restore(ctx: &Context, field: Id) {
+    let before = kept(ctx, field).filter(|range| !range.is_empty());
+    if let (Some(before), Some(mut state)) = (before, TextEditState::load(ctx, field)) {
+        state.cursor.set_char_range(Some(before));
+        state.store(ctx, field);
     }
 }
 

@@ -19,12 +19,14 @@ struct AxisCaptions {
 #[serde(transparent)]
 pub struct Captions(Vec<AxisCaptions>);
 
-impl Captions {
-    pub(super) fn of(axes: &[Axis]) -> Self {
+impl From<&[Axis]> for Captions {
+    fn from(axes: &[Axis]) -> Self {
         let values = |axis: &Axis| axis.values.iter().map(|value| value.label.clone()).collect();
         Self(axes.iter().map(|axis| AxisCaptions { name: axis.name.clone(), values: values(axis) }).collect())
     }
+}
 
+impl Captions {
     /// Number of axes.
     #[must_use]
     pub fn axes(&self) -> usize {

@@ -81,7 +81,7 @@ impl Grid {
         if cells > MAX_CELLS {
             return Err(GridError::new(format!("a sheet has {MAX_CELLS} cells at most, and this one {cells}; use fewer values")));
         }
-        let captions = Captions::of(&axes);
+        let captions = axes.as_slice().into();
         Ok(Self { base: Recipe { batch_count: 1, ..base }, axes, captions })
     }
 
