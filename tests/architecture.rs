@@ -521,6 +521,7 @@ const RULES: &[Rule] = &[
             "crates/core/src/reading/tests.rs",
             "crates/engine/src/remote/confinement/tests.rs",
             "crates/media/src/inspect/tests.rs",
+            "crates/studio/src/queue/policy/tests.rs",
             "src/gui/tests/create.rs",
         ],
         forbids: Forbidden::Word("println"),

@@ -26,11 +26,12 @@ fn written(path: &Path, bytes: &[u8]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// 64 x 48 in 16 bits: red on the left, green on the right, and half transparent at the bottom.
+/// 64 x 48 in 16 bits: red on the left, green on the right, and a quarter transparent at the bottom,
+/// where the model sees it on a light ground.
 fn start(home: &Path) -> String {
     let path = home.join("start.png");
     let pixel = |x: u32, y: u32| {
-        Rgba([if x < 32 { 65_535 } else { 1 }, if x < 32 { 2 } else { 40_000 }, 3, if y < 40 { 65_535 } else { 32_768_u16 }])
+        Rgba([if x < 32 { 65_535 } else { 1 }, if x < 32 { 2 } else { 40_000 }, 3, if y < 40 { 65_535 } else { 50_000_u16 }])
     };
     ImageBuffer::from_fn(64, 48, pixel).save(&path).unwrap();
     path.to_str().unwrap().to_owned()

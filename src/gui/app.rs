@@ -260,7 +260,7 @@ impl App {
             grid::update::start(features.grid, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
-            create::completion::read_lists(features.create.wildcards.clone(), tags, context);
+            create::update::start(features.create, tags, context);
         });
         Ok(app)
     }

@@ -247,7 +247,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 82);
+        assert_eq!(keys.len(), 85);
     }
 
     #[test]

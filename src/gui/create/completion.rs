@@ -2,28 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::gui::context::Context;
 use crate::gui::create::embeddings::{known_embeddings, takes_embeddings};
 use crate::gui::create::loras::known_loras;
+use crate::gui::create::word_lists::WordLists;
 use crate::gui::shared::Shared;
-use crate::gui::workers::Worker;
 use atelier_core::words::{NameKind, TypedName};
-use atelier_library::disk::WildcardLists;
-use atelier_studio::tags::TagList;
 
 /// Names that are offered at once.
 const MAX_CANDIDATES: usize = 8;
-/// Files that could not be read and are told at once.
-const MAX_UNREAD_TOLD: usize = 2;
-
-/// Lists of this person, as they were when the window opened.
-#[derive(Debug, Default)]
-pub struct WordLists {
-    /// Names of lists of words.
-    pub wildcards: Vec<String>,
-    /// Tags with their counts.
-    pub tags: TagList,
-}
 
 /// A name that can take the place of what was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,21 +22,6 @@ pub(crate) struct Candidate {
     pub(crate) text: String,
     /// The embedding that is to be at hand.
     pub(crate) embedding: Option<PathBuf>,
-}
-
-/// Reads the lists in these folders.
-pub(crate) fn read_lists(wildcards: Option<PathBuf>, tags: Option<PathBuf>, context: &mut Context<'_>) {
-    let work = move || {
-        let (lists, _) = WildcardLists::read(&wildcards.into_iter().filter(|it| it.is_dir()).collect::<Vec<_>>());
-        let (tags, unread) = tags.map(|folder| TagList::read(&folder)).unwrap_or_default();
-        (WordLists { wildcards: lists.names().map(str::to_owned).collect(), tags }, unread)
-    };
-    context.run(Worker::Files, work, |(lists, unread), features, context| {
-        features.create.word_lists = lists;
-        for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
-            context.notice(sentence);
-        }
-    });
 }
 
 /// The names that begin with, or have in them, what was typed.

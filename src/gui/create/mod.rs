@@ -3,7 +3,7 @@
 pub(crate) mod added_files;
 pub(crate) mod choose;
 pub mod command;
-pub mod completion;
+pub(crate) mod completion;
 pub(crate) mod count;
 pub mod dropped;
 pub(crate) mod embeddings;
@@ -29,6 +29,7 @@ pub mod steps;
 pub(crate) mod templates;
 pub(crate) mod update;
 pub(crate) mod view;
+pub mod word_lists;
 pub mod work;
 
 pub use command::Command;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use atelier_gallery::PictureSummary;
 use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
-use crate::gui::create::completion::WordLists;
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
@@ -16,6 +15,7 @@ use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
+use crate::gui::create::word_lists::WordLists;
 use crate::gui::shared::Shared;
 use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::{Fold, PreviewChoice};

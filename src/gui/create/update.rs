@@ -23,6 +23,7 @@ use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::templates::add_chosen;
 use crate::gui::create::view::prompt_field;
+use crate::gui::create::word_lists::WordLists;
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
@@ -37,6 +38,24 @@ use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, Se
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_studio::queue::QueueRequest;
+
+/// Files of tags that could not be read and are told at once.
+const MAX_UNREAD_TOLD: usize = 2;
+
+/// Reads the lists that complete prompts.
+pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
+    let wildcards = state.wildcards.clone();
+    context.run(
+        Worker::Files,
+        move || WordLists::read(wildcards.as_deref(), tags.as_deref()),
+        |(lists, unread), features, context| {
+            features.create.word_lists = lists;
+            for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
+                context.notice(sentence);
+            }
+        },
+    );
+}
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {

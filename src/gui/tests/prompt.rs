@@ -1,6 +1,6 @@
 //! The prompt's own keys and what its field says.
 
-use crate::gui::create::completion::WordLists;
+use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
 use atelier_studio::tags::TagList;
 
