@@ -1,6 +1,7 @@
 //! Effects of the Create view's commands, and of its file dialogs. Nothing here waits.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
+use atelier_core::words::Prompt;
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_studio::queue::QueueRequest;
@@ -184,7 +186,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::SwitchWords => {
-            if !prompt_field::edit_selected(context.egui, &mut context.shared.next.recipe, |prompt, words| prompt.with_switched(words)) {
+            let switch = |prompt: &Prompt<'_>, words: Range<usize>| prompt.with_switched(words);
+            if !prompt_field::edit_selected(context.egui, &mut context.shared.next.recipe, switch) {
                 context.notice("Put the caret on words of the prompt, or select a part with all of its brackets.");
             }
         }

@@ -73,7 +73,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             context.shared.queue = snapshot;
         }
         QueueEvent::Submitted { engine_job, owner, recipe, .. } if !owner.is_person() => {
-            context.shared.jobs_of_others.push(engine_job, *recipe)
+            context.shared.jobs_of_others.push(engine_job, *recipe);
         }
         QueueEvent::Submitted { engine_job, job, recipe, .. } => {
             create::sheet_update::job_begins(create, (job, engine_job), &recipe);
@@ -91,11 +91,10 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             create::pictures::note_file(create, (engine_job, index), result, context);
         }
         QueueEvent::Ended(job) if job.owner.is_person() => ended(&job, context),
-        // What becomes of the jobs of others is told to them.
-        QueueEvent::PictureKept { .. } | QueueEvent::Ended(_) => {}
         QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
-        // The window asks without a ticket, and has the engine's events.
-        QueueEvent::Added { .. } | QueueEvent::Progress { .. } => {}
+        // The window asks without a ticket, and has the engine's events; what becomes of the jobs of
+        // others is told to them.
+        QueueEvent::Added { .. } | QueueEvent::Progress { .. } | QueueEvent::PictureKept { .. } | QueueEvent::Ended(_) => {}
     }
 }
 

@@ -152,7 +152,9 @@ async fn converse(
             },
         }
     }
-    running.into_values().for_each(|task| task.abort());
+    for task in running.into_values() {
+        task.abort();
+    }
     while let Ok(value) = unsent.try_recv() {
         writeln!(out, "{value}").and_then(|()| out.flush())?;
     }

@@ -67,7 +67,7 @@ fn lora(text: &str) -> Found<'_> {
 
 fn wildcard(text: &str) -> Found<'_> {
     // An even number of marks: the last one ends a name.
-    if text.matches("__").count() % 2 == 0 {
+    if text.matches("__").count().is_multiple_of(2) {
         return None;
     }
     let start = text.rfind("__")?;
@@ -85,7 +85,7 @@ fn embedding(text: &str) -> Found<'_> {
 }
 
 fn tag(text: &str) -> Found<'_> {
-    let start = text.rfind(|c| matches!(c, ',' | '(' | '[' | '{' | '|' | ':' | '.' | ';' | '}' | ']' | ')' | '>')).map_or(0, |at| at + 1);
+    let start = text.rfind([',', '(', '[', '{', '|', ':', '.', ';', '}', ']', ')', '>']).map_or(0, |at| at + 1);
     let typed = text.get(start..)?;
     let letters = typed.trim_start();
     let is_word = letters.chars().filter(|c| c.is_alphabetic()).count() >= MIN_LETTERS && !letters.ends_with(' ');

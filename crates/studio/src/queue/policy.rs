@@ -109,15 +109,15 @@ impl Situation<'_> {
     }
 
     /// The next job of each owner on this device, in the order in which the owners come up.
-    fn next_by_owner<'a>(&'a self, device: &Option<String>, loaded: &[&ModelFiles]) -> Vec<&'a QueuedJob> {
+    fn next_by_owner<'a>(&'a self, device: Option<&str>, loaded: &[&ModelFiles]) -> Vec<&'a QueuedJob> {
         let mut owners: Vec<&Owner> = Vec::new();
         let mut next = Vec::new();
-        for first in self.candidates().filter(|job| job.device == *device) {
+        for first in self.candidates().filter(|job| job.device.as_deref() == device) {
             if owners.contains(&&first.owner) {
                 continue;
             }
             owners.push(&first.owner);
-            let others = self.candidates().filter(|job| job.device == *device && job.owner == first.owner).skip(1);
+            let others = self.candidates().filter(|job| job.device.as_deref() == device && job.owner == first.owner).skip(1);
             next.push(self.with_model_in_memory(first, others, loaded).unwrap_or(first));
         }
         next
@@ -152,7 +152,7 @@ impl Situation<'_> {
         let loaded = self.loaded();
         let devices: BTreeSet<&Option<String>> = self.candidates().map(|job| &job.device).collect();
         for device in devices {
-            let contenders = self.next_by_owner(device, &loaded);
+            let contenders = self.next_by_owner(device.as_deref(), &loaded);
             let next = unbegun().find(|job| job.device == *device);
             match next {
                 Some(next) => {
@@ -190,7 +190,7 @@ impl Situation<'_> {
 
     /// True where the pictures that are left of a running job are to wait for somebody else's.
     fn is_overtaken_by_others<'a>(&'a self, job: &QueuedJob, unbegun: impl Iterator<Item = &'a QueuedJob>, loaded: &[&ModelFiles]) -> bool {
-        let mut contenders = self.next_by_owner(&job.device, loaded);
+        let mut contenders = self.next_by_owner(job.device.as_deref(), loaded);
         contenders.extend(unbegun.filter(|next| next.device == job.device));
         self.is_turn_of_another(job, &contenders, loaded)
     }

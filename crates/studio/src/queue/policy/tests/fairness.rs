@@ -274,7 +274,7 @@ fn workshop(has_owners: bool, max_resident: usize, hours: f64) -> Figures {
     };
     let Figures { pictures, median, p95, worst, loads, batches } = figures;
     let rule = if has_owners { "ten owners" } else { "one owner" };
-    super::show(&format!(
+    show(&format!(
         "{rule:10}, {max_resident} in memory, {hours} h: {pictures:5.0} pictures, wait {median:4.0} s (median), {p95:5.0} s (p95), {worst:5.0} s (worst), \
          {loads:4.0} loads, batches {:2.0} %",
         batches * 100.0
