@@ -91,7 +91,7 @@ impl Completion {
         let area = Area::new(id.with("completion list")).order(Order::Foreground).fixed_pos(field.rect.left_bottom() + vec2(0.0, GAP));
         let shown = area.show(ctx, |ui| {
             Frame::popup(ui.style()).show(ui, |ui| {
-                let width = field.rect.width();
+                let width = field.rect.width() - 2.0 * f32::from(ui.style().spacing.menu_margin.left);
                 for (index, candidate) in self.candidates.iter().enumerate() {
                     let about = RichText::new(&candidate.about).size(theme::SMALL).color(theme::palette(ui).weak);
                     let button = Button::selectable(index == self.marked, candidate.name.as_str())
