@@ -8,7 +8,7 @@ use crate::gui::sharing::command::Command;
 use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, sides, wide_modal};
+use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, wide_modal};
 
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
@@ -41,16 +41,13 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
         Phase::Off | Phase::Starting | Phase::Stopping => choices(ui, state, commands),
     }
     ui.add_space(10.0);
-    sides(
-        ui,
-        "sharing",
-        |ui| match state.sharing.phase {
+    ui.horizontal(|ui| {
+        match state.sharing.phase {
             Phase::On(_) | Phase::Stopping => drop(command_button(ui, state, commands, Command::Stop)),
             Phase::Off | Phase::Starting => drop(theme::accented(ui, |ui| command_button(ui, state, commands, Command::Start))),
-        },
-        |_| {},
-    );
-    command_button(ui, state, commands, Command::Close);
+        }
+        command_button(ui, state, commands, Command::Close);
+    });
 }
 
 /// What is chosen before the start.
@@ -72,8 +69,10 @@ fn choice(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, comm
 /// What is shared, with whom.
 fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running) {
     let palette = theme::palette(ui);
-    sides(ui, "address", |ui| drop(ui.add(Label::new(bold(running.url()).color(palette.strong)).selectable(true))), |_| {});
-    command_button(ui, state, commands, Command::CopyAddress);
+    ui.horizontal(|ui| {
+        ui.add(Label::new(bold(running.url()).color(palette.strong)).selectable(true));
+        command_button(ui, state, commands, Command::CopyAddress);
+    });
     for address in &running.guests.asking {
         ui.push_id(address, |ui| {
             ui.horizontal(|ui| {
