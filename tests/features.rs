@@ -648,7 +648,10 @@ fn every_noise_schedule_makes_a_picture_in_one_step() {
             let is_foreign = *scheduler == Scheduler::Ays && name == "zimage";
             assert_eq!(said.begin().notes.iter().any(|note| note.contains("Align Your Steps")), is_foreign, "{name} {scheduler:?}");
             if matches!(scheduler, Scheduler::Karras | Scheduler::Exponential | Scheduler::Gits) {
-                assert_eq!(said.pixels(), usual, "{name} {scheduler:?}");
+                // Its one noise level is the model's largest, which each computes in a way of its own:
+                // where processors round otherwise, a sample differs by a level.
+                let is_near = said.pixels().iter().zip(&usual).all(|(one, other)| one.abs_diff(*other) <= 1);
+                assert!(is_near && said.pixels().len() == usual.len(), "{name} {scheduler:?}");
             }
         }
     }
