@@ -24,6 +24,8 @@ use tokio::sync::{oneshot, watch};
 const KEPT_AFTER_END: Duration = Duration::from_mins(10);
 /// Longest wait for an event, after which the thread looks whether it is to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Longest wait for what the queue has, before clients can ask.
+const FIRST_SNAPSHOT_WAIT: Duration = Duration::from_secs(10);
 /// Jobs that ended and can still be asked for.
 const MAX_ENDED: usize = 1000;
 
@@ -170,9 +172,16 @@ pub(crate) enum NoJob {
 }
 
 impl Hub {
-    /// Starts the thread that reads the queue's events.
+    /// Starts the thread that reads the queue's events. Waits until the queue has told what it has,
+    /// so that nobody who asks for a job of before a restart hears that there is none.
     pub(crate) fn start(queue: QueueClient) -> io::Result<Arc<Self>> {
         let hub = Arc::new(Self { queue, state: Mutex::default(), is_ending: AtomicBool::new(false) });
+        let deadline = Instant::now() + FIRST_SNAPSHOT_WAIT;
+        while hub.state.lock().snapshot.is_none()
+            && let Some(event) = hub.queue.next_within(deadline.saturating_duration_since(Instant::now()))
+        {
+            hub.fold(event);
+        }
         let reader = Arc::downgrade(&hub);
         thread::Builder::new().name("http jobs".into()).spawn(move || read_events(&reader))?;
         Ok(hub)
