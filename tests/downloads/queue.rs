@@ -180,14 +180,15 @@ fn a_full_disk_pauses_before_and_during_and_loses_nothing() {
     // Room for the beginning of a large file; a look at the disk on the way stops it.
     let large = noise(7, 80 << 20);
     let events = Arc::clone(&free);
-    server.file("/large", &large, [Fault::Hold(70 << 20)]);
+    server.file("/large", &large, [Fault::Hold(30 << 20)]);
     free.store(u64::MAX, Ordering::SeqCst);
     home.queue().add(job("large", vec![known(server.at("/large"), "f", &large)])).unwrap();
     server.wait_for(1 << 20, || false);
+    // The file cannot be past that look before there is no room.
     events.store(1 << 20, Ordering::SeqCst);
+    server.release();
     assert!(matches!(paused(&home, "large"), PauseReason::DiskFull { needed, free } if needed <= 16 << 20 && free == 1 << 20));
     events.store(u64::MAX, Ordering::SeqCst);
-    server.release();
     for id in ["a", "large"] {
         home.queue().resume(id).unwrap();
         home.end(id).unwrap();
