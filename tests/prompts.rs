@@ -111,7 +111,8 @@ fn words_that_mean_something_to_other_models_are_told() {
         [told("a BREAK b", "BREAK"), told("a BREAKER b", "BREAK"), told("a AND b", "AND"), told("a and b", "AND")],
         [true, false, true, false]
     );
-    assert!(told("[a:b:0.5]", "square brackets") && told("[a|b]", "square brackets") && !told("[a] b|c", "square brackets"));
+    // These mean the same to every model: words that change over the steps.
+    assert_eq!(["[a:b:0.5]", "[a|b]"].map(|prompt| studio.notes(prompt)), [Vec::<String>::new(), Vec::new()]);
     assert!(told(&"(a:2) ".repeat(33), "first 32 weights") && !told(&"(a:2) ".repeat(32), "first 32 weights"));
 }
 
