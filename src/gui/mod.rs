@@ -46,6 +46,7 @@ mod shortcut;
 pub mod state;
 pub mod styles;
 mod text_menu;
+pub(crate) mod text_selection;
 pub mod theme;
 mod toolbar;
 mod typed_letters;

@@ -12,7 +12,7 @@ use atelier_core::words::{NoWildcards, Wildcards};
 use atelier_gallery::queue::Lane;
 use atelier_library::disk::WildcardLists;
 
-/// Lists of words that could not be read and are told at once.
+/// Lists that could not be read and are told at once.
 const MAX_UNREAD_TOLD: usize = 3;
 
 /// Adds the pictures of a recipe to the queue, once what is chosen in its prompt is known.
@@ -29,12 +29,17 @@ pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mu
         Worker::Files,
         move || WildcardLists::read(&folders.into_iter().filter(|it| it.is_dir()).collect::<Vec<_>>()),
         move |(lists, unread), features, context| {
-            for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
-                context.notice(sentence);
-            }
+            tell_unread(unread, context);
             choose(features.create, &recipe, lane, &lists, context);
         },
     );
+}
+
+/// Says which lists could not be read.
+pub(crate) fn tell_unread(unread: Vec<String>, context: &mut Context<'_>) {
+    for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
+        context.notice(sentence);
+    }
 }
 
 fn choose(state: &State, recipe: &Recipe, lane: Lane, lists: &dyn Wildcards, context: &mut Context<'_>) {

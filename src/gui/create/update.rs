@@ -22,7 +22,7 @@ use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet_update;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
-use crate::gui::create::templates::add_chosen;
+use crate::gui::create::templates::{add_chosen, tell_unread};
 use crate::gui::create::view::prompt_field;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::create::work;
@@ -41,9 +41,6 @@ use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_studio::queue::QueueRequest;
 
-/// Files of tags that could not be read and are told at once.
-const MAX_UNREAD_TOLD: usize = 2;
-
 /// Reads the lists that complete prompts.
 pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
     let wildcards = state.wildcards.clone();
@@ -52,9 +49,7 @@ pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<
         move || WordLists::read(wildcards.as_deref(), tags.as_deref()),
         |(lists, unread), features, context| {
             features.create.word_lists = lists;
-            for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
-                context.notice(sentence);
-            }
+            tell_unread(unread, context);
         },
     );
 }

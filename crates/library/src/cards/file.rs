@@ -93,7 +93,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::disk::{Facts, Hint, Training};
+    use crate::disk::{Facts, Hint};
     use crate::header::Fault;
     use atelier_core::advice::Advice;
 
@@ -102,19 +102,8 @@ mod tests {
     }
 
     fn known(role: Option<Role>, family: Option<Family>) -> FileStatus {
-        let facts = Facts {
-            role,
-            family,
-            name: "VAE with 16 channels".into(),
-            parameters: 1,
-            quantisation: "F16".into(),
-            contains: Vec::new(),
-            text_width: None,
-            vocabulary: None,
-            latent_channels: None,
-            reads: None,
-            training: Training::default(),
-        };
+        let facts =
+            Facts { role, family, name: "VAE with 16 channels".into(), parameters: 1, quantisation: "F16".into(), ..Facts::default() };
         FileStatus::Known(Arc::new(facts))
     }
 

@@ -51,7 +51,7 @@ pub enum FileStatus {
 }
 
 /// Facts from a header.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Role of the file.
     pub role: Option<Role>,
@@ -136,16 +136,10 @@ impl Facts {
     fn of_onnx(header: &OnnxHeader) -> Self {
         Self {
             role: header.role(),
-            family: None,
             name: header.name(),
             parameters: header.parameters,
             quantisation: header.quantisation.to_owned(),
-            contains: Vec::new(),
-            text_width: None,
-            vocabulary: None,
-            latent_channels: None,
-            reads: None,
-            training: Training::default(),
+            ..Self::default()
         }
     }
 

@@ -1,13 +1,14 @@
 //! The list under a prompt that completes the name that is being typed.
 
-use eframe::egui::text::{CCursor, CCursorRange};
-use eframe::egui::text_edit::TextEditState;
+use std::ops::Range;
+
 use eframe::egui::{Area, Button, Context, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, Response, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::completion::{Candidate, candidates};
 use crate::gui::state::State;
+use crate::gui::text_selection::{select, selected};
 use crate::gui::theme;
 use crate::gui::widgets::ROW_HEIGHT;
 use atelier_core::words::TypedName;
@@ -18,7 +19,7 @@ const GAP: f32 = 4.0;
 /// A list that is open.
 pub(super) struct Completion {
     /// Bytes of the prompt that the chosen name takes the place of.
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
     candidates: Vec<Candidate>,
     /// Index of the marked one.
     marked: usize,
@@ -39,9 +40,7 @@ fn typing_id(field: Id) -> Id {
 }
 
 fn caret(ctx: &Context, field: Id, text: &str) -> Option<usize> {
-    let range = TextEditState::load(ctx, field)?.cursor.char_range()?;
-    let place = range.as_sorted_char_range();
-    (place.start == place.end).then(|| text.char_indices().nth(place.start.0).map_or(text.len(), |(at, _)| at))
+    selected(ctx, field, text).filter(Range::is_empty).map(|caret| caret.start)
 }
 
 impl Completion {
@@ -120,10 +119,7 @@ impl Completion {
         let Some(candidate) = self.candidates.get(index) else { return };
         text.replace_range(self.range.clone(), &candidate.text);
         let end = self.range.start + candidate.text.len();
-        let place = text.get(..end).unwrap_or_default().chars().count();
-        let mut edit = TextEditState::load(ctx, field).unwrap_or_default();
-        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(place))));
-        edit.store(ctx, field);
+        select(ctx, field, text, end..end);
         if let Some(path) = &candidate.embedding {
             commands.push(Command::UseEmbedding(path.clone()));
         }

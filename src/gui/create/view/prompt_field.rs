@@ -16,6 +16,7 @@ use crate::gui::create::view::prompt_history;
 use crate::gui::history::caret_after_change;
 use crate::gui::state::State;
 use crate::gui::text_menu::text_menu;
+use crate::gui::text_selection::{select, selected};
 use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
@@ -36,54 +37,47 @@ fn example_prompt(state: &State) -> String {
     format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
 }
 
+/// What a field of words looks like.
+struct Look {
+    id: Id,
+    name: &'static str,
+    hover: String,
+    /// What it shows while it is empty.
+    hint: String,
+    rows: usize,
+    /// Height in points from which on it scrolls.
+    max_height: f32,
+    margin: Margin,
+}
+
 /// Draws the prompt and the negative prompt, with what is wrong in them.
 pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
-    let hover = prompt_hover(ui);
-    let mut layouter = layout;
-    let completion = Completion::open(ui, state, Id::unique(PROMPT), &mut recipe.prompt, commands);
-    text_box(ui, "prompt scroll", 170.0, |ui| {
-        let edit = TextEdit::multiline(&mut recipe.prompt)
-            .id(Id::unique(PROMPT))
-            .layouter(&mut layouter)
-            .hint_text(example_prompt(state))
-            .desired_rows(5)
-            .desired_width(f32::INFINITY)
-            .margin(Margin::symmetric(10, 8));
-        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
-        if state.create.focus_prompt {
-            response.request_focus();
-        }
-        text_menu(&response);
-        completion::note_typed(&response, &recipe.prompt);
-        if let Some(completion) = completion {
-            completion.show(&response, &mut recipe.prompt, commands);
-        }
-    });
-    fault_line(ui, &recipe.prompt);
-    let without_effect = !recipe.uses_negative_prompt();
-    let hover = if without_effect {
-        "Negative prompt: what the picture should not show. No effect while guidance is 1."
-    } else {
-        "Negative prompt: what the picture should not show."
+    let look = Look {
+        id: Id::unique(PROMPT),
+        name: "Prompt",
+        hover: prompt_hover(ui),
+        hint: example_prompt(state),
+        rows: 5,
+        max_height: 170.0,
+        margin: Margin::symmetric(10, 8),
     };
-    let completion = Completion::open(ui, state, Id::unique(NEGATIVE), &mut recipe.negative_prompt, commands);
-    text_box(ui, "negative scroll", 90.0, |ui| {
-        let edit = TextEdit::multiline(&mut recipe.negative_prompt)
-            .id(Id::unique(NEGATIVE))
-            .layouter(&mut layouter)
-            .hint_text(if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" })
-            .desired_rows(2)
-            .desired_width(f32::INFINITY)
-            .margin(Margin::symmetric(10, 7));
-        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
-        text_menu(&response);
-        completion::note_typed(&response, &recipe.negative_prompt);
-        if let Some(completion) = completion {
-            completion.show(&response, &mut recipe.negative_prompt, commands);
-        }
-    });
-    fault_line(ui, &recipe.negative_prompt);
+    field(ui, state, &mut recipe.prompt, look, commands);
+    if state.create.focus_prompt {
+        ui.memory_mut(|memory| memory.request_focus(Id::unique(PROMPT)));
+    }
+    let without_effect = !recipe.uses_negative_prompt();
+    let effect = if without_effect { " No effect while guidance is 1." } else { "" };
+    let look = Look {
+        id: Id::unique(NEGATIVE),
+        name: "Negative prompt",
+        hover: format!("Negative prompt: what the picture should not show.{effect}"),
+        hint: if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" }.to_owned(),
+        rows: 2,
+        max_height: 90.0,
+        margin: Margin::symmetric(10, 7),
+    };
+    field(ui, state, &mut recipe.negative_prompt, look, commands);
     if without_effect && !recipe.negative_prompt.trim().is_empty() {
         let palette = theme::palette(ui);
         ui.horizontal_wrapped(|ui| {
@@ -96,6 +90,28 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
             }
         });
     }
+}
+
+/// Draws a field of words that grows with its text up to a height, then scrolls.
+fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &mut Commands) {
+    let Look { id, name, hover, hint, rows, max_height, margin } = look;
+    let completion = Completion::open(ui, state, id, text, commands);
+    ui.scope(|ui| {
+        let accent = theme::palette(ui).accent;
+        ui.visuals_mut().selection.stroke.color = accent;
+        ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
+            let mut layouter = layout;
+            let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
+            let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin);
+            let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name(name);
+            text_menu(&response);
+            completion::note_typed(&response, text);
+            if let Some(completion) = completion {
+                completion.show(&response, text, commands);
+            }
+        });
+    });
+    fault_line(ui, text);
 }
 
 /// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
@@ -114,19 +130,7 @@ pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str
 
 /// Puts the caret behind the last word of the prompt.
 pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
-    let id = Id::unique(PROMPT);
-    let mut edit = TextEditState::load(ctx, id).unwrap_or_default();
-    edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(prompt.chars().count()))));
-    edit.store(ctx, id);
-}
-
-/// A text field that grows with its text up to a height, then scrolls.
-fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
-    ui.scope(|ui| {
-        let accent = theme::palette(ui).accent;
-        ui.visuals_mut().selection.stroke.color = accent;
-        ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);
-    });
+    select(ctx, Id::unique(PROMPT), prompt, prompt.len()..prompt.len());
 }
 
 /// What the field is for, and the keys of its own.
@@ -148,13 +152,9 @@ pub(crate) fn edit_selected(
     let Some(focused) = ctx.memory(Memory::focused) else { return false };
     let fields = [(PROMPT, &mut recipe.prompt), (NEGATIVE, &mut recipe.negative_prompt)];
     let Some((_, text)) = fields.into_iter().find(|(name, _)| Id::unique(name) == focused) else { return false };
-    let Some(mut field) = TextEditState::load(ctx, focused) else { return false };
-    let Some(selected) = field.cursor.char_range().map(|it| it.as_sorted_char_range()) else { return false };
-    let byte = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
-    let Some(edited) = edit(&Prompt::parse(text), byte(selected.start.0)..byte(selected.end.0)) else { return false };
-    let letter = |at: usize| CCursor::new(edited.text.get(..at).unwrap_or_default().chars().count());
-    field.cursor.set_char_range(Some(CCursorRange::two(letter(edited.selection.start), letter(edited.selection.end))));
-    field.store(ctx, focused);
+    let Some(words) = selected(ctx, focused, text) else { return false };
+    let Some(edited) = edit(&Prompt::parse(text), words) else { return false };
+    select(ctx, focused, &edited.text, edited.selection);
     *text = edited.text;
     true
 }
@@ -182,6 +182,8 @@ struct ReadPrompt {
     faults: Vec<Range<usize>>,
     /// What is wrong first, in a sentence.
     sentence: Option<String>,
+    /// What a model reads as words, without names of files and lists, marks and what is switched off.
+    words: String,
 }
 
 #[derive(Default)]
@@ -190,7 +192,8 @@ struct PromptReader;
 impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
     fn compute(&mut self, text: &str) -> Arc<ReadPrompt> {
         if text.len() > MAX_COLOURED {
-            return Arc::new(ReadPrompt { parts: vec![(0..text.len(), Ink::Words)], ..ReadPrompt::default() });
+            let parts = vec![(0..text.len(), Ink::Words)];
+            return Arc::new(ReadPrompt { parts, words: text.to_owned(), ..ReadPrompt::default() });
         }
         let prompt = Prompt::parse(text);
         let ink_of = |number: usize| match prompt.groups.get(number).map(|group| &group.kind) {
@@ -210,7 +213,10 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             let words = text.get(fault.range.clone()).unwrap_or_default();
             format!("{words}  {}", fault.kind.sentence())
         });
+        let words = prompt.spans.iter().filter(|span| matches!(span.kind, SpanKind::Words | SpanKind::Literal));
+        let words: Vec<&str> = words.map(|span| prompt.text_of(span)).collect();
         Arc::new(ReadPrompt {
+            words: words.join(" "),
             parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
             faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
             sentence,
@@ -222,6 +228,11 @@ type PromptCache = FrameCache<Arc<ReadPrompt>, PromptReader>;
 
 fn read_prompt(ctx: &Context, text: &str) -> Arc<ReadPrompt> {
     ctx.memory_mut(|memory| Arc::clone(memory.caches.cache::<PromptCache>().get(text)))
+}
+
+/// What a model reads as words of a prompt. Calls `read` with them; what it returns is returned.
+pub(super) fn with_words<T>(ctx: &Context, text: &str, read: impl FnOnce(&str) -> T) -> T {
+    read(&read_prompt(ctx, text).words)
 }
 
 /// The text in its colours, with a line under what is wrong.

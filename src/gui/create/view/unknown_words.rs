@@ -3,21 +3,17 @@
 use eframe::egui::{Label, RichText, Ui};
 
 use crate::gui::command::Commands;
+use crate::gui::create::view::prompt_field::with_words;
 use crate::gui::screen::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::command_control;
 use crate::gui::window_command::WindowCommand;
-use atelier_core::words::{Prompt, SpanKind};
 
 pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let next = &state.shared.next;
     let Some(builtin) = next.builtin.as_ref().ok().filter(|_| next.uses_builtin()) else { return };
-    // Names of lists and files, and what is switched off, are no words of its vocabulary.
-    let prompt = Prompt::parse(&next.recipe.prompt);
-    let words = prompt.spans.iter().filter(|span| matches!(span.kind, SpanKind::Words | SpanKind::Literal));
-    let words: Vec<&str> = words.map(|span| prompt.text_of(span)).collect();
-    let unknown = builtin.unknown_words(&words.join(" "));
+    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| builtin.unknown_words(words));
     if unknown.is_empty() {
         return;
     }
