@@ -13,7 +13,7 @@ const SIZE: Vec2 = vec2(150.0, 26.0);
 pub(crate) fn text_menu(response: &Response) {
     keep_selection(response);
     response.context_menu(|ui| {
-        let has_selection = kept(ui.ctx(), response.id).is_some_and(|range| !range.is_empty());
+        let has_selection = noted_selection(ui.ctx(), response.id).is_some_and(|range| !range.is_empty());
         entry(ui, response, "Cut", "Cut the selected text.", Key::X, has_selection, ViewportCommand::RequestCut);
         entry(ui, response, "Copy", "Copy the selected text.", Key::C, has_selection, ViewportCommand::RequestCopy);
         entry(ui, response, "Paste", "Insert the text of the clipboard.", Key::V, true, ViewportCommand::RequestPaste);
@@ -49,28 +49,28 @@ fn keep_selection(response: &Response) {
         let range = TextEditState::load(ctx, id).and_then(|state| state.cursor.char_range());
         ctx.data_mut(|data| match range {
             Some(range) => {
-                data.insert_temp(kept_id(id), range);
+                data.insert_temp(noted_id(id), range);
             }
-            None => data.remove::<CCursorRange>(kept_id(id)),
+            None => data.remove::<CCursorRange>(noted_id(id)),
         });
     } else {
-        ctx.data_mut(|data| data.remove::<CCursorRange>(kept_id(id)));
+        ctx.data_mut(|data| data.remove::<CCursorRange>(noted_id(id)));
     }
 }
 
 /// Selects again what was selected before the secondary button.
 fn restore(ctx: &Context, field: Id) {
-    let before = kept(ctx, field).filter(|range| !range.is_empty());
+    let before = noted_selection(ctx, field).filter(|range| !range.is_empty());
     if let (Some(before), Some(mut state)) = (before, TextEditState::load(ctx, field)) {
         state.cursor.set_char_range(Some(before));
         state.store(ctx, field);
     }
 }
 
-fn kept(ctx: &Context, field: Id) -> Option<CCursorRange> {
-    ctx.data(|data| data.get_temp(kept_id(field)))
+fn noted_selection(ctx: &Context, field: Id) -> Option<CCursorRange> {
+    ctx.data(|data| data.get_temp(noted_id(field)))
 }
 
-fn kept_id(field: Id) -> Id {
+fn noted_id(field: Id) -> Id {
     field.with("selection before the menu")
 }

@@ -199,19 +199,19 @@ mod tests {
         (parts.concat(), start..end)
     }
 
-    fn told(edited: Option<EditedPrompt>) -> Option<String> {
+    fn with_marks(edited: Option<EditedPrompt>) -> Option<String> {
         let EditedPrompt { text, selection } = edited?;
         Some(format!("{}^{}^{}", &text[..selection.start], &text[selection.clone()], &text[selection.end..]))
     }
 
     fn weigh(marked: &str, raises: bool) -> Option<String> {
         let (text, selection) = place(marked);
-        told(Prompt::parse(&text).with_weight(selection, raises))
+        with_marks(Prompt::parse(&text).with_weight(selection, raises))
     }
 
     fn switch(marked: &str) -> Option<String> {
         let (text, selection) = place(marked);
-        told(Prompt::parse(&text).with_switched(selection))
+        with_marks(Prompt::parse(&text).with_switched(selection))
     }
 
     #[test]

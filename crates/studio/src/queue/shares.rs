@@ -19,7 +19,7 @@ const HEAD_START_SECS: f64 = 10.0;
 /// Virtual seconds of each owner.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
-    given: BTreeMap<Owner, f64>,
+    charged: BTreeMap<Owner, f64>,
     wanting: BTreeSet<Owner>,
 }
 
@@ -31,17 +31,17 @@ impl Shares {
         if is_awaited {
             wanting.insert(Owner::person());
         }
-        let least = self.wanting.intersection(&wanting).map(|owner| self.given(owner)).min_by(f64::total_cmp);
+        let least = self.wanting.intersection(&wanting).map(|owner| self.charged(owner)).min_by(f64::total_cmp);
         match least {
             // Nobody who waits was served before another: all begin anew.
-            None => self.given.clear(),
+            None => self.charged.clear(),
             Some(least) => {
                 for owner in wanting.difference(&self.wanting) {
-                    let given = self.given.entry(owner.clone()).or_insert(least);
-                    *given = given.max(least);
+                    let charged = self.charged.entry(owner.clone()).or_insert(least);
+                    *charged = charged.max(least);
                 }
                 // Who is behind would begin at the least in any case.
-                self.given.retain(|owner, given| wanting.contains(owner) || *given > least);
+                self.charged.retain(|owner, charged| wanting.contains(owner) || *charged > least);
             }
         }
         self.wanting = wanting;
@@ -49,7 +49,7 @@ impl Shares {
 
     /// Counts seconds of the engine for an owner.
     pub(super) fn charge(&mut self, owner: &Owner, secs: f64) {
-        *self.given.entry(owner.clone()).or_default() += secs / weight(owner);
+        *self.charged.entry(owner.clone()).or_default() += secs / weight(owner);
     }
 
     /// Counts one picture of a job for its owner.
@@ -59,11 +59,11 @@ impl Shares {
 
     /// The place of an owner: the smallest is next.
     pub(super) fn turn(&self, owner: &Owner) -> f64 {
-        self.given(owner) - if owner.is_person() { HEAD_START_SECS } else { 0.0 }
+        self.charged(owner) - if owner.is_person() { HEAD_START_SECS } else { 0.0 }
     }
 
-    fn given(&self, owner: &Owner) -> f64 {
-        self.given.get(owner).copied().unwrap_or_default()
+    fn charged(&self, owner: &Owner) -> f64 {
+        self.charged.get(owner).copied().unwrap_or_default()
     }
 
     /// The order in which jobs are expected to end, as indexes. That of one owner alone is the order

@@ -30,7 +30,7 @@ impl Draws {
 }
 
 /// A picture that was made.
-struct Made {
+struct FinishedPicture {
     job: QueuedJob,
     is_last: bool,
 }
@@ -147,7 +147,7 @@ impl Simulation {
     }
 
     /// Lets the time pass to the next picture, or to `until` where that is sooner.
-    fn pass(&mut self, until: f64) -> Option<Made> {
+    fn pass(&mut self, until: f64) -> Option<FinishedPicture> {
         let Some((id, ends)) = self.forming.filter(|it| it.1 <= until) else {
             self.now = until;
             return None;
@@ -157,7 +157,7 @@ impl Simulation {
         let index = made.pictures.len() as u32;
         made.pictures.push(JobPicture { index, path: PathBuf::new(), picture: PictureId(0) });
         let left = made.picture_count() - index - 1;
-        let result = Made { job: made.clone(), is_last: left == 0 };
+        let result = FinishedPicture { job: made.clone(), is_last: left == 0 };
         if left == 0 {
             self.jobs.retain(|job| job.id != id);
             self.active.retain(|it| it.id != id);
@@ -236,7 +236,7 @@ impl Workshop {
             for (_, who) in self.thinking.extract_if(.., |it| it.0 <= now).collect::<Vec<_>>() {
                 self.ask(who, 1);
             }
-            let Some(Made { job, is_last }) = made else { continue };
+            let Some(FinishedPicture { job, is_last }) = made else { continue };
             let who = self.whose[&job.id];
             pictures += 1;
             secs[usize::from(who < Self::BATCHERS)] += f64::from(job.recipe.steps);
