@@ -29,7 +29,7 @@ use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
-use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, Screen, Shared};
+use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, LanguageChoice, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
@@ -41,6 +41,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
+use atelier_language::tr;
 use atelier_library::disk::WILDCARDS_FOLDER;
 use atelier_studio::crash_report::Watch;
 use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
@@ -178,6 +179,8 @@ impl App {
         let folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let gallery = options.paths.as_ref().map(|paths| GalleryService::start(paths, folder, wake)).transpose()?;
         theme::set_theme(ctx, settings.theme);
+        let language = LanguageChoice { chosen: settings.language, system: options.system_language };
+        language.apply();
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());
@@ -205,6 +208,7 @@ impl App {
                 without_references: None,
                 dialog_open: false,
                 theme: settings.theme,
+                language,
                 zoom: settings.zoom,
                 hides_side_panel: false,
             },
@@ -246,7 +250,7 @@ impl App {
             library,
             gallery,
             autosave,
-            cause: ChangeCause::Step(OTHER_CHANGE),
+            cause: ChangeCause::Step(tr!("window-change-of-settings")),
             opening: None,
             instance: None,
             handovers: None,
@@ -321,14 +325,14 @@ impl App {
             self.with(ctx, |features, context| engine_event(features, event, context));
         }
         while let Some(answer) = self.background.next_answer() {
-            self.cause = ChangeCause::Step(OTHER_CHANGE);
+            self.cause = ChangeCause::Step(tr!("window-change-of-settings"));
             self.with(ctx, |features, context| answer.apply(features, context));
         }
         self.cause = ChangeCause::Step(models::Command::Use(String::new()).label());
         while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
             self.with(ctx, |features, context| models::update::library_event(features.models, event, context));
         }
-        self.cause = ChangeCause::Step(OTHER_CHANGE);
+        self.cause = ChangeCause::Step(tr!("window-change-of-settings"));
         let (begun, mut uploads) = (Instant::now(), 0);
         let has_time = |uploads| uploads < MAX_UPLOADS && begun.elapsed() < UPLOAD_TIME;
         while has_time(uploads)
@@ -508,7 +512,7 @@ impl App {
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         let command = command.redirected(&self.state);
         if command.is_of_hidden_picture(&self.state) {
-            return self.with(ctx, |_, context| context.notice("This is a canvas. Choose a picture in the filmstrip for that."));
+            return self.with(ctx, |_, context| context.notice(tr!("window-this-is-a-canvas")));
         }
         if let Err(reason) = command.enabled(&self.state) {
             if [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command) {
@@ -539,13 +543,17 @@ impl App {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
             }
+            WindowCommand::SetLanguage(language) => {
+                self.state.shared.language.chosen = language;
+                self.state.shared.language.apply();
+            }
             WindowCommand::Undo => self.restore(ctx, History::undo),
             WindowCommand::Redo => self.restore(ctx, History::redo),
             WindowCommand::DismissError => self.state.shared.error = None,
             WindowCommand::CopyError => {
                 if let Some(error) = &self.state.shared.error {
                     ctx.copy_text(error.to_text());
-                    self.with(ctx, |_, context| context.notice("Copied"));
+                    self.with(ctx, |_, context| context.notice(tr!("common-copied")));
                 }
             }
             WindowCommand::Larger => self.set_zoom(ctx, self.state.shared.zoom.larger()),
@@ -563,9 +571,6 @@ impl App {
         ctx.set_zoom_factor(zoom.factor());
     }
 }
-
-/// Name of changes of the settings without a more telling one.
-const OTHER_CHANGE: &str = "Change of settings";
 
 /// Origin of the changes that a command makes.
 fn cause_of(command: &Command) -> ChangeCause {

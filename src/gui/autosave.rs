@@ -8,6 +8,7 @@ use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd, Saver};
 use crate::gui::state::State;
 use crate::settings::{Settings, WindowPlace};
 use atelier_core::recipe::Recipe;
+use atelier_language::tr;
 
 /// Seconds of change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;
@@ -60,8 +61,10 @@ impl Autosave {
     /// The settings were written, or not; a sentence for the person where that is new.
     pub(crate) fn ended(&mut self, ctx: &egui::Context, attempt: SaveAttempt, result: Result<(), String>) -> Option<String> {
         match self.saver.ended(ctx, attempt, result) {
-            SaveEnd::Failed => self.saver.failure().map(|sentence| format!("{sentence} Atelier tries again every {RETRY_SECS} seconds.")),
-            SaveEnd::WrittenAgain => Some("Your settings are saved again.".into()),
+            SaveEnd::Failed => {
+                self.saver.failure().map(|sentence| tr!("window-atelier-tries-again-every", sentence, retry_secs = RETRY_SECS))
+            }
+            SaveEnd::WrittenAgain => Some(tr!("window-your-settings-are-saved").into()),
             SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => None,
         }
     }
@@ -74,7 +77,7 @@ impl Autosave {
     /// A sentence with the reason, where the settings of this state are not in the file.
     pub(crate) fn unsaved(&self, state: &State) -> Option<String> {
         let is_unsaved = self.path.is_some() && self.saver.is_unsaved(&self.settings(state));
-        is_unsaved.then(|| self.saver.failure().unwrap_or("Your settings: the disk does not respond.").to_owned())
+        is_unsaved.then(|| self.saver.failure().unwrap_or(tr!("window-your-settings-the-disk")).to_owned())
     }
 
     /// The settings of this state.
@@ -82,6 +85,7 @@ impl Autosave {
         let shared = &state.shared;
         Settings {
             theme: shared.theme,
+            language: shared.language.chosen,
             preview: state.create.preview,
             pictures_folder: self.saver.written().pictures_folder.clone(),
             wgpu: self.saver.written().wgpu,

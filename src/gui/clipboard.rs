@@ -8,6 +8,7 @@ use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
 use crate::gui::{files, pixels};
 use atelier_core::recipe::Rgb8;
+use atelier_language::tr;
 
 /// Copies a picture of a file.
 pub(crate) fn copy_file(path: PathBuf, context: &Context<'_>) {
@@ -17,10 +18,10 @@ pub(crate) fn copy_file(path: PathBuf, context: &Context<'_>) {
         |image, _, context| match image {
             Ok(image) => {
                 context.egui.copy_image(image);
-                context.notice("Copied");
+                context.notice(tr!("common-copied"));
             }
             Err(error) => {
-                context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
+                context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("window-the-file-may-have")));
             }
         },
     );
@@ -33,7 +34,7 @@ pub(crate) fn copy_pixels(picture: Arc<Rgb8>, context: &Context<'_>) {
         move || pixels::to_screen(&picture, usize::MAX),
         |image, _, context| {
             context.egui.copy_image(image);
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         },
     );
 }

@@ -4,6 +4,7 @@
 //! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and
 //! keys cannot drift apart. Its effect is in its feature's `update`; nothing here changes anything.
 
+use atelier_language::tr;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
 use crate::gui::create::command::PICTURE_KEYS;
@@ -132,15 +133,15 @@ impl Command {
 
     /// The part of the program that it belongs to.
     #[must_use]
-    pub(crate) const fn group(&self) -> &'static str {
+    pub(crate) fn group(&self) -> &'static str {
         match self {
-            Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) => "Window",
-            Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
-            Self::Canvas(_) => "Canvas",
-            Self::Devices(_) | Self::Memory(_) => "Devices",
-            Self::Models(_) => "Models",
-            Self::Gallery(_) => "Gallery",
-            Self::Queue(_) => "Queue",
+            Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) => tr!("window-window"),
+            Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => tr!("window-create"),
+            Self::Canvas(_) => tr!("window-canvas"),
+            Self::Devices(_) | Self::Memory(_) => tr!("window-devices"),
+            Self::Models(_) => tr!("window-models"),
+            Self::Gallery(_) => tr!("window-gallery"),
+            Self::Queue(_) => tr!("window-queue"),
         }
     }
 

@@ -20,6 +20,7 @@ use crate::gui::notices::{Notices, Offer};
 use crate::gui::shared::{ErrorCard, Shared};
 use crate::gui::workers::{Worker, Workers};
 use atelier_engine::{Busy, Handle};
+use atelier_language::tr;
 use atelier_studio::gallery_service::GalleryService;
 use atelier_studio::library_service::LibraryService;
 use atelier_studio::queue::QueueService;
@@ -100,7 +101,7 @@ impl Context<'_> {
             move || dialog::show(dialog),
             move |choice, features, context| {
                 context.shared.dialog_open = false;
-                context.name_change("Choose a file");
+                context.name_change(tr!("window-choose-a-file"));
                 match choice {
                     Ok(Choice::Paths(paths)) => apply(paths, features, context),
                     Ok(Choice::Cancelled) => {}
@@ -122,7 +123,7 @@ impl Context<'_> {
 
     fn tell_unopened(&mut self, opened: Result<(), FileError>) {
         if let Err(error) = opened {
-            self.shared.error = Some(ErrorCard::new(error.to_string(), "Open the folder in your file manager instead."));
+            self.shared.error = Some(ErrorCard::new(error.to_string(), tr!("window-open-the-folder-in")));
         }
     }
 }
@@ -140,8 +141,8 @@ impl Answer {
     /// The answer of work that panicked; the log says more.
     pub(crate) fn panicked() -> Self {
         Self::new(|_, context| {
-            let hint = "Try again. If it happens again, restart Atelier; the log says more.";
-            context.shared.error = Some(ErrorCard::new("Internal error in background work.", hint));
+            let hint = tr!("window-try-again-if-it");
+            context.shared.error = Some(ErrorCard::new(tr!("window-internal-error-in-background"), hint));
         })
     }
 

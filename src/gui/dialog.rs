@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use atelier_language::tr;
 use atelier_media::PICTURE_ENDINGS;
 
 /// A dialog that closes faster than this was never seen: no person is so quick.
@@ -68,12 +69,12 @@ impl FileDialog {
 
     /// Shows model files alone.
     pub(crate) fn models(self) -> Self {
-        self.filter("Model files", MODEL_ENDINGS)
+        self.filter(tr!("window-model-files"), MODEL_ENDINGS)
     }
 
     /// Shows pictures alone.
     pub(crate) fn pictures(self) -> Self {
-        self.filter("Pictures", &PICTURE_ENDINGS)
+        self.filter(tr!("window-pictures"), &PICTURE_ENDINGS)
     }
 }
 

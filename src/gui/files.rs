@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::reading::LeftOut;
 use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_language::tr;
 use atelier_media::PictureError;
 
 /// A file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It could not be written.
-    #[error("{path} could not be written: {source}", path = path.display())]
+    #[error("{}", tr!("window-could-not-be-written", path = path.display(), source))]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -26,7 +27,7 @@ pub enum FileError {
     #[error(transparent)]
     LeftOut(#[from] LeftOut),
     /// The system could not show it.
-    #[error("{path} could not be opened: {reason}", path = path.display())]
+    #[error("{}", tr!("window-could-not-be-opened", path = path.display(), reason))]
     Open { path: PathBuf, reason: String },
 }
 

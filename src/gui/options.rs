@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::paths::Paths;
+use atelier_language::Language;
 use atelier_library::Builtin;
 use atelier_studio::canvas_backups::OwnFolder;
 use atelier_studio::library_service::LibraryOptions;
@@ -27,6 +28,8 @@ pub struct Options {
     pub updates: Option<Feed>,
     /// Options of the library; `None` has none.
     pub library: Option<LibraryOptions>,
+    /// The language of the system, where Atelier speaks it.
+    pub system_language: Option<Language>,
     /// Another window of this person is open and does not answer; `None`: this is the only one.
     pub beside: Option<Beside>,
 }
@@ -56,6 +59,7 @@ impl Options {
             builtin,
             updates: Feed::of_build(),
             library: paths.map(LibraryOptions::usual),
+            system_language: sys_locale::get_locale().and_then(|locale| Language::from_locale(&locale)),
             beside: None,
         }
     }

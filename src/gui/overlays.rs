@@ -1,6 +1,7 @@
 //! Overlays of the views: error card, notices, the hint while files are dragged, and the question
 //! before closing.
 
+use atelier_language::tr;
 use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Context, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui,
     UiBuilder, vec2,
@@ -49,7 +50,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                 devices::view::remedies(ui, state, commands, &error.remedies, devices::Command::RepeatWithRemedy);
             }
             if !error.details.is_empty() {
-                CollapsingHeader::new("Details")
+                CollapsingHeader::new(tr!("window-details"))
                     .id_salt("error details")
                     .icon(widgets::fold_chevron)
                     .show(ui, |ui| {
@@ -60,7 +61,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                         });
                     })
                     .header_response
-                    .on_hover_text("The engine's last log lines, for support.");
+                    .on_hover_text(tr!("window-the-engines-last-log"));
                 command_button(ui, state, commands, WindowCommand::CopyError);
             }
         });
@@ -117,9 +118,9 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     }
     let palette = theme::palette(ui);
     let what = match screen {
-        Screen::Models => "Folders or model files, used in place; links, downloaded",
-        Screen::Gallery => "Pictures, copied into your folder; folders, shown in place",
-        Screen::Create | Screen::Devices => "Model files, LoRAs, or pictures of any program",
+        Screen::Models => tr!("window-folders-or-model-files"),
+        Screen::Gallery => tr!("window-pictures-copied-into-your"),
+        Screen::Create | Screen::Devices => tr!("window-model-files-loras-or"),
     };
     let whole = ui.ctx().content_rect();
     Area::new(Id::unique("drop hint")).order(Order::Foreground).interactable(false).fixed_pos(whole.min).show(ui.ctx(), |ui| {
@@ -127,7 +128,7 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
         let card = Rect::from_center_size(whole.center(), vec2(440.0, 84.0));
         ui.painter().rect_filled(card, 12.0, palette.raised);
         ui.scope_builder(UiBuilder::new().max_rect(card.shrink(18.0)).layout(Layout::top_down(Align::Center)), |ui| {
-            ui.label(bold("Drop to add").size(theme::TITLE).color(palette.strong));
+            ui.label(bold(tr!("window-drop-to-add")).size(theme::TITLE).color(palette.strong));
             ui.label(RichText::new(what).color(palette.weak));
         });
     });
@@ -139,9 +140,8 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
     Modal::new(Id::unique("beside")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(380.0);
-        ui.label(bold("Atelier is already open but not responding.").size(theme::TITLE).color(palette.strong));
-        let text = "The first window may be busy or hanging. A second window does not touch its settings and canvases: it saves no settings, and \
-                    canvases are saved under separate names.";
+        ui.label(bold(tr!("window-atelier-is-already-open")).size(theme::TITLE).color(palette.strong));
+        let text = tr!("window-the-first-window-may");
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -159,11 +159,8 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.set_width(340.0);
         match state.closing {
             Closing::Confirming => {
-                ui.label(bold("A picture is still being generated. Stop it and close?").size(theme::TITLE).color(palette.strong));
-                ui.label(
-                    RichText::new("The picture restarts next time, and the queue resumes. Finished pictures and your settings are kept.")
-                        .color(palette.weak),
-                );
+                ui.label(bold(tr!("window-a-picture-is-still")).size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new(tr!("window-the-picture-restarts-next")).color(palette.weak));
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     command_button(ui, state, commands, WindowCommand::StopAndClose);
@@ -171,11 +168,11 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 });
             }
             Closing::Unsaved { .. } => {
-                ui.label(bold("Not everything is saved. Close anyway?").size(theme::TITLE).color(palette.strong));
+                ui.label(bold(tr!("window-not-everything-is-saved")).size(theme::TITLE).color(palette.strong));
                 for sentence in &state.unsaved {
                     ui.add(Label::new(RichText::new(sentence).color(palette.text)).wrap());
                 }
-                let hint = "Free some disk space and try again, or stay and save the canvas elsewhere.";
+                let hint = tr!("window-free-some-disk-space");
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -185,12 +182,12 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 });
             }
             Closing::Saving { .. } => {
-                ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
-                ui.label(RichText::new("Saving your work.").color(palette.weak));
+                ui.label(bold(tr!("window-closing")).size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new(tr!("window-saving-your-work")).color(palette.weak));
             }
             Closing::Stopping { .. } => {
-                ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
-                ui.label(RichText::new("Stopping the picture and saving. This takes a moment.").color(palette.weak));
+                ui.label(bold(tr!("window-closing")).size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new(tr!("window-stopping-the-picture-and")).color(palette.weak));
             }
             Closing::No | Closing::Now => {}
         }

@@ -1,5 +1,6 @@
 //! The views of the window, one of which is shown.
 
+use atelier_language::tr;
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::shortcut::Shortcut;
@@ -23,12 +24,12 @@ impl Screen {
     pub const ALL: &[Self] = &[Self::Create, Self::Devices, Self::Models, Self::Gallery];
 
     /// Label, tooltip and key.
-    const fn row(self) -> (&'static str, &'static str, Key) {
+    fn row(self) -> (&'static str, &'static str, Key) {
         match self {
-            Self::Create => ("Create", "Generate pictures from a prompt.", Key::Num1),
-            Self::Devices => ("Devices", "Choose where each part of the model runs, and see memory and time.", Key::Num2),
-            Self::Models => ("Models", "Browse, download and manage models.", Key::Num3),
-            Self::Gallery => ("Gallery", "Browse, search and compare your pictures, and continue from any of them.", Key::Num4),
+            Self::Create => (tr!("window-create"), tr!("window-generate-pictures-from-a"), Key::Num1),
+            Self::Devices => (tr!("window-devices"), tr!("window-choose-where-each-part"), Key::Num2),
+            Self::Models => (tr!("window-models"), tr!("window-browse-download-and-manage"), Key::Num3),
+            Self::Gallery => (tr!("window-gallery"), tr!("window-browse-search-and-compare"), Key::Num4),
         }
     }
 

@@ -17,6 +17,7 @@ use atelier_core::advice::Advice;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_language::{Language, choose_language, tr};
 use atelier_library::{Defaults, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
@@ -63,6 +64,7 @@ pub struct Shared {
     pub dialog_open: bool,
     /// Light, dark, or as the system has it.
     pub theme: ThemeChoice,
+    pub language: LanguageChoice,
     /// Size of everything in the window.
     pub zoom: Zoom,
     /// The panel at the left is put away.
@@ -161,11 +163,7 @@ impl Shared {
     /// The sentence for a person.
     pub fn takes_references(&self) -> Result<(), &'static str> {
         let ignores = self.without_references.as_ref() == Some(&self.next.recipe.files);
-        if ignores {
-            Err("This model does not use reference pictures. Edit models do, such as Flux Kontext and Qwen-Image-Edit.")
-        } else {
-            Ok(())
-        }
+        if ignores { Err(tr!("window-this-model-does-not")) } else { Ok(()) }
     }
 
     /// The `PhotoMaker`s of the library that are on this disk.
@@ -183,9 +181,9 @@ impl Shared {
             return Ok(());
         }
         if self.model_family() != Some(Family::Sdxl.label()) {
-            return Err("PhotoMaker works only with SDXL. Choose an SDXL model.");
+            return Err(tr!("window-photomaker-works-only-with"));
         }
-        self.photomakers().next().map(drop).ok_or("Pictures of a person need a PhotoMaker: add its file to the model.")
+        self.photomakers().next().map(drop).ok_or(tr!("window-pictures-of-a-person"))
     }
 
     /// Adds pictures of the person, as far as there is room, and the library's `PhotoMaker` where
@@ -316,6 +314,22 @@ impl ErrorCard {
             text.push('\n');
         }
         text
+    }
+}
+
+/// The language of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LanguageChoice {
+    /// What this person chose; `None` follows the system.
+    pub chosen: Option<Language>,
+    /// The language of the system, where Atelier speaks it.
+    pub system: Option<Language>,
+}
+
+impl LanguageChoice {
+    /// Says all from now on in it.
+    pub(crate) fn apply(self) {
+        choose_language(self.chosen.or(self.system).unwrap_or_default());
     }
 }
 

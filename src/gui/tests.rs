@@ -105,6 +105,7 @@ impl Studio {
             builtin,
             updates: None,
             library,
+            system_language: None,
             beside: None,
         }
     }

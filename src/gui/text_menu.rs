@@ -1,5 +1,6 @@
 //! The menu that the secondary button opens on a text field: what its keys do. egui has none.
 
+use atelier_language::tr;
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::text_selection::CCursorRange;
 use eframe::egui::{Button, Context, Id, Key, KeyboardShortcut, Modifiers, Response, RichText, Ui, Vec2, ViewportCommand, vec2};
@@ -14,9 +15,9 @@ pub(crate) fn text_menu(response: &Response) {
     keep_selection(response);
     response.context_menu(|ui| {
         let has_selection = noted_selection(ui.ctx(), response.id).is_some_and(|range| !range.is_empty());
-        entry(ui, response, "Cut", "Cut the selected text.", Key::X, has_selection, ViewportCommand::RequestCut);
-        entry(ui, response, "Copy", "Copy the selected text.", Key::C, has_selection, ViewportCommand::RequestCopy);
-        entry(ui, response, "Paste", "Insert the text of the clipboard.", Key::V, true, ViewportCommand::RequestPaste);
+        entry(ui, response, tr!("window-cut"), tr!("window-cut-the-selected-text"), Key::X, has_selection, ViewportCommand::RequestCut);
+        entry(ui, response, tr!("common-copy"), tr!("window-copy-the-selected-text"), Key::C, has_selection, ViewportCommand::RequestCopy);
+        entry(ui, response, tr!("window-paste"), tr!("window-insert-the-text-of"), Key::V, true, ViewportCommand::RequestPaste);
     });
 }
 
@@ -24,7 +25,7 @@ fn entry(ui: &mut Ui, field: &Response, words: &str, hover: &str, key: Key, is_e
     let keys = ui.ctx().format_shortcut(&KeyboardShortcut::new(Modifiers::COMMAND, key));
     let keys = RichText::new(keys).size(theme::SMALL).color(theme::palette(ui).weak);
     let button = Button::new(words).right_text(keys).frame_when_inactive(false).min_size(SIZE);
-    let response = ui.add_enabled(is_enabled, button).on_hover_text(hover).on_disabled_hover_text(format!("{hover} Select some first."));
+    let response = ui.add_enabled(is_enabled, button).on_hover_text(hover).on_disabled_hover_text(tr!("window-select-some-first", hover));
     if response.accessible_name(words).clicked() {
         // What the clipboard has comes in a later frame, to what has the keyboard then.
         field.request_focus();

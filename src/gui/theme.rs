@@ -2,6 +2,7 @@
 //! against nothing but grey, and one accent, an ultramarine. Sizes and fonts that all panels share
 //! are here too.
 
+use atelier_language::tr;
 use std::sync::Arc;
 
 use eframe::egui::epaint::text::VariationCoords;
@@ -306,21 +307,21 @@ fn visuals(theme: Theme, palette: Palette) -> Visuals {
 impl ThemeChoice {
     /// The words on the button that leads to it.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::System => "System theme",
-            Self::Light => "Light theme",
-            Self::Dark => "Dark theme",
+            Self::System => tr!("window-system-theme"),
+            Self::Light => tr!("window-light-theme"),
+            Self::Dark => tr!("window-dark-theme"),
         }
     }
 
     /// Its effect, in a sentence.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
-            Self::System => "Follow the system's theme.",
-            Self::Light => "Dark text on a light background.",
-            Self::Dark => "Light text on a dark background.",
+            Self::System => tr!("window-follow-the-systems-theme"),
+            Self::Light => tr!("window-dark-text-on-a"),
+            Self::Dark => tr!("window-light-text-on-a"),
         }
     }
 

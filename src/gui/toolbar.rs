@@ -20,6 +20,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 use atelier_core::recipe::RecallPart;
 use atelier_gallery::queue::PauseMode;
+use atelier_language::tr;
 
 /// Space between two buttons, and round the line between two groups, in points.
 const SPACE: f32 = 2.0;
@@ -187,8 +188,8 @@ fn percent(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// The menu of the buttons that the bar has no room for.
 fn more_button(ui: &mut Ui, state: &State, commands: &mut Commands, groups: &[Group]) {
-    let button = bare_icon(ui, Icon::Dots, "More").on_hover_text("Commands that the bar has no room for.");
-    Popup::menu(&button).accessible_name("More").show(|ui| {
+    let button = bare_icon(ui, Icon::Dots, tr!("window-more")).on_hover_text(tr!("window-commands-that-the-bar"));
+    Popup::menu(&button).accessible_name(tr!("window-more")).show(|ui| {
         for (at, group) in groups.iter().enumerate() {
             if at > 0 {
                 ui.separator();
@@ -228,7 +229,7 @@ fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Ico
 fn queue_words(state: &State) -> Option<String> {
     let waiting = state.shared.waiting_count();
     if state.shared.queue.pause != PauseMode::No {
-        return Some(format!("{waiting} paused"));
+        return Some(tr!("window-paused", waiting));
     }
     (waiting > 0).then(|| waiting.to_string())
 }
@@ -250,7 +251,7 @@ fn downloads_words(state: &State) -> Option<String> {
     downloads::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models)?;
     Some(
         downloads::summary_fraction(&state.models.queue)
-            .map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0)),
+            .map_or_else(|| tr!("window-downloads-2").to_owned(), |it| tr!("window-downloads", value = format!("{:.0}", it * 100.0))),
     )
 }
 
@@ -261,7 +262,7 @@ fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
         let button = Button::new(RichText::new(words).color(palette.text)).frame_when_inactive(false);
-        ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
+        ui.add(button).on_hover_text(&total).accessible_name(tr!("window-go-to-the-downloads"))
     });
 }
 
@@ -297,8 +298,8 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn screens_menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let here = state.shared.screen;
     let button = ui.add(Button::new(here.label()).right_text("").min_size(vec2(PERCENT_WIDTH, ROW_HEIGHT)));
-    let button = button.on_hover_text("Go to another view.").accessible_name(format!("View: {}", here.label()));
-    Popup::menu(&button).accessible_name("Views").show(|ui| {
+    let button = button.on_hover_text(tr!("window-go-to-another-view")).accessible_name(tr!("window-view", here = here.label()));
+    Popup::menu(&button).accessible_name(tr!("window-views")).show(|ui| {
         for screen in Screen::ALL.iter().copied().filter(|it| *it != here) {
             menu_entry(ui, state, commands, WindowCommand::SetScreen(screen));
         }
@@ -320,16 +321,16 @@ fn title(state: &State) -> String {
         return format!("{} · {} × {}", document.name(), content.width(), content.height());
     }
     if let Some(live) = state.live.shown().filter(|_| state.create.session.following()) {
-        return format!("Live · {} × {}", live.width, live.height);
+        return tr!("window-live", width = live.width, height = live.height);
     }
     if state.create.shows_sheet() {
-        return format!("{} pictures", state.create.sheet.cells().len());
+        return tr!("window-pictures-2", cells = state.create.sheet.cells().len());
     }
     if let Some(forming) = state.create.forming_shown() {
-        return format!("Generating · {} × {}", forming.width, forming.height);
+        return tr!("window-generating", width = forming.width, height = forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {
         let recipe = &picture.recipe;
-        format!("{} × {} · seed {} · {} steps", picture.width, picture.height, picture.info.seed, recipe.steps)
+        tr!("window-seed-steps", width = picture.width, height = picture.height, seed = picture.info.seed, steps = recipe.steps)
     })
 }

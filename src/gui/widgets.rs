@@ -1,5 +1,6 @@
 //! Controls that several panels share: buttons for commands, headings, rows with a label, sliders.
 
+use atelier_language::{self as language, tr};
 use std::ops::RangeInclusive;
 
 use eframe::egui::{
@@ -239,7 +240,7 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
                 ui.set_min_width(LABEL_WIDTH);
                 ui.spacing_mut().item_spacing.x = 0.0;
                 let name = egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate();
-                match AXES_OF_ROWS.iter().find(|(row, _)| *row == label) {
+                match AXES_OF_ROWS.iter().find(|(row, _)| language::text(row) == label) {
                     Some((_, axis)) => axis_label(ui, name, axis),
                     None => ui.add(name),
                 }
@@ -257,24 +258,24 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
     inner
 }
 
-/// Rows whose settings can be an axis of a sheet, with the names of those.
+/// The texts of rows whose settings can be an axis of a sheet, with the names of those.
 const AXES_OF_ROWS: [(&str, &str); 16] = [
-    ("Steps", "steps"),
-    ("Guidance", "guidance"),
-    ("Sampler", "sampler"),
-    ("Scheduler", "scheduler"),
-    ("Seed", "seed"),
-    ("Blend", "seed_blend.amount"),
-    ("Distilled", "distilled_guidance"),
-    ("Flow shift", "flow_shift"),
-    ("Eta", "eta"),
-    ("CLIP skip", "clip_skip"),
-    ("Image CFG", "image_guidance"),
-    ("Step shift", "timestep_shift"),
-    ("Noise", "rng"),
-    ("Threads", "threads"),
-    ("Attention", "flash_attention"),
-    ("Size", "size"),
+    ("create-steps", "steps"),
+    ("create-guidance", "guidance"),
+    ("create-sampler", "sampler"),
+    ("create-scheduler", "scheduler"),
+    ("create-seed-2", "seed"),
+    ("create-blend", "seed_blend.amount"),
+    ("create-distilled", "distilled_guidance"),
+    ("create-flow-shift", "flow_shift"),
+    ("create-eta", "eta"),
+    ("create-clip-skip", "clip_skip"),
+    ("create-image-cfg", "image_guidance"),
+    ("create-step-shift", "timestep_shift"),
+    ("create-noise", "rng"),
+    ("create-threads", "threads"),
+    ("create-attention", "flash_attention"),
+    ("common-size", "size"),
 ];
 
 /// A setting that is dragged onto an axis of a sheet: the beginning of the axis, as in `steps=`.
@@ -293,14 +294,16 @@ fn axis_label(ui: &mut Ui, name: egui::Label, axis: &str) -> Response {
         egui::DragAndDrop::set_payload(ui.ctx(), DraggedAxis(format!("{axis}=")));
     }
     response.context_menu(|ui| {
-        for (index, words) in ["Put on X axis", "Put on Y axis", "Put on Z axis"].into_iter().enumerate() {
-            if ui.button(words).on_hover_text("Compare pictures that differ in this setting.").clicked() {
+        for (index, words) in
+            [tr!("window-put-on-x-axis"), tr!("window-put-on-y-axis"), tr!("window-put-on-z-axis")].into_iter().enumerate()
+        {
+            if ui.button(words).on_hover_text(tr!("window-compare-pictures-that-differ")).clicked() {
                 ui.data_mut(|data| data.insert_temp(axis_id(), (index, format!("{axis}="))));
                 ui.close();
             }
         }
     });
-    response.on_hover_text("Drag it onto an axis, or right-click, to compare pictures that differ in it.")
+    response.on_hover_text(tr!("window-drag-it-onto-an"))
 }
 
 /// The axis that the menu of a row asked for since the last call, and the setting to put there.
@@ -483,9 +486,9 @@ pub(crate) fn optional_row<N: Numeric>(
 ) {
     row(ui, label, |ui| {
         let mut own = value.is_some();
-        let text = if own { RichText::new("") } else { RichText::new("Model's default").color(theme::palette(ui).weak) };
-        let name = format!("{label}: set a value");
-        ui.checkbox(&mut own, text).on_hover_text(format!("{hover}\nOff: the model's default.")).accessible_name(name);
+        let text = if own { RichText::new("") } else { RichText::new(tr!("window-models-default")).color(theme::palette(ui).weak) };
+        let name = tr!("window-set-a-value", label);
+        ui.checkbox(&mut own, text).on_hover_text(tr!("window-off-the-models-default", hover)).accessible_name(name);
         match (own, &mut *value) {
             (false, _) => *value = None,
             (true, None) => *value = Some(usual),

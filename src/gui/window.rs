@@ -27,7 +27,7 @@ const ICON: &[u8] = include_bytes!("../../assets/icon.png");
 #[derive(Debug, thiserror::Error)]
 pub enum WindowError {
     /// The system would not open it.
-    #[error("The window could not be opened: {0}. Check the graphics driver, or use `atelier generate` on the command line.")]
+    #[error("{}", tr!("window-the-window-could-not", reason = .0))]
     Open(String),
 }
 

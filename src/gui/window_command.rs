@@ -1,5 +1,6 @@
 //! Commands of the window itself. Their effect is in [`crate::gui::app`].
 
+use atelier_language::{Language, tr};
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::screen::Screen;
@@ -12,6 +13,8 @@ use crate::settings::{ThemeChoice, Zoom};
 pub(crate) enum WindowCommand {
     SetScreen(Screen),
     SetTheme(ThemeChoice),
+    /// Use this language; `None`: the one of the system.
+    SetLanguage(Option<Language>),
     /// Search what the view shows: models, pictures, else commands and settings.
     Find,
     /// Undo the last change of the settings.
@@ -66,6 +69,10 @@ impl WindowCommand {
         Self::SetTheme(ThemeChoice::System),
         Self::SetTheme(ThemeChoice::Light),
         Self::SetTheme(ThemeChoice::Dark),
+        Self::SetLanguage(None),
+        Self::SetLanguage(Some(Language::English)),
+        Self::SetLanguage(Some(Language::German)),
+        Self::SetLanguage(Some(Language::Japanese)),
         Self::DismissError,
         Self::CopyError,
     ];
@@ -84,23 +91,29 @@ impl WindowCommand {
         match self {
             Self::SetScreen(screen) => (screen.label(), screen.tooltip()),
             Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
-            Self::Find => ("Find", "Search the models, the pictures, or commands and settings: what is in sight."),
-            Self::Undo => ("Undo", "Undo the last change of the settings."),
-            Self::Redo => ("Redo", "Redo the last undone change."),
-            Self::DismissError => ("Dismiss", "Dismiss this message."),
-            Self::CopyError => ("Copy details", "Copy this message and the engine's last log lines, for support."),
-            Self::Larger => ("Larger", "Make text and controls larger."),
-            Self::Smaller => ("Smaller", "Make text and controls smaller."),
-            Self::UsualSize => ("Default size", "Use the system's size of text and controls."),
-            Self::ToggleSidePanel => ("Hide or show the settings", "Give the whole window to the pictures, or show the settings again."),
-            Self::Quit => ("Quit Atelier", "Close Atelier. What is being made continues next time."),
-            Self::StopAndClose => ("Stop and close", "Stop the current picture and close Atelier. Finished pictures are kept."),
-            Self::StayOpen => ("Keep going", "Keep Atelier open and finish the picture."),
-            Self::SaveAndClose => ("Try again", "Save everything, then close Atelier."),
-            Self::CloseUnsaved => ("Close anyway", "Close Atelier. Unsaved changes are lost."),
-            Self::CloseBeside => ("Close this window", "Close this window and wait for the other one."),
-            Self::StayBeside => ("Use a second window", "Work in this window. It saves no settings and has separate canvases."),
-            Self::KeepUnsaved => ("Stay open", "Keep Atelier open."),
+            Self::SetLanguage(language) => match language {
+                None => (tr!("window-language-of-the-system"), tr!("window-follow-the-language-of")),
+                Some(Language::English) => (tr!("window-language-english"), tr!("window-use-english-for-the")),
+                Some(Language::German) => (tr!("window-language-german-deutsch"), tr!("window-use-german-a-machine")),
+                Some(Language::Japanese) => (tr!("window-language-japanese"), tr!("window-use-japanese-a-machine")),
+            },
+            Self::Find => (tr!("window-find"), tr!("window-search-the-models-the")),
+            Self::Undo => (tr!("window-undo"), tr!("window-undo-the-last-change")),
+            Self::Redo => (tr!("window-redo"), tr!("window-redo-the-last-undone")),
+            Self::DismissError => (tr!("window-dismiss"), tr!("window-dismiss-this-message")),
+            Self::CopyError => (tr!("window-copy-details"), tr!("window-copy-this-message-and")),
+            Self::Larger => (tr!("window-larger"), tr!("window-make-text-and-controls")),
+            Self::Smaller => (tr!("window-smaller"), tr!("window-make-text-and-controls-smaller")),
+            Self::UsualSize => (tr!("window-default-size"), tr!("window-use-the-systems-size")),
+            Self::ToggleSidePanel => (tr!("window-hide-or-show-the"), tr!("window-give-the-whole-window")),
+            Self::Quit => (tr!("window-quit-atelier"), tr!("window-close-atelier-what-is")),
+            Self::StopAndClose => (tr!("window-stop-and-close"), tr!("window-stop-the-current-picture")),
+            Self::StayOpen => (tr!("window-keep-going"), tr!("window-keep-atelier-open-and")),
+            Self::SaveAndClose => (tr!("common-try-again"), tr!("window-save-everything-then-close")),
+            Self::CloseUnsaved => (tr!("window-close-anyway"), tr!("window-close-atelier-unsaved-changes")),
+            Self::CloseBeside => (tr!("window-close-this-window"), tr!("window-close-this-window-and")),
+            Self::StayBeside => (tr!("window-use-a-second-window"), tr!("window-work-in-this-window")),
+            Self::KeepUnsaved => (tr!("window-stay-open"), tr!("window-keep-atelier-open")),
         }
     }
 
@@ -110,14 +123,15 @@ impl WindowCommand {
     /// The sentence about the first thing that is missing.
     pub(crate) fn enabled(self, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
-            Self::Undo => shared.history.next_undo().map(drop).ok_or("Nothing was changed yet."),
-            Self::Redo => shared.history.next_redo().map(drop).ok_or("Nothing was undone."),
-            Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("Already the largest size."),
-            Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("Already the smallest size."),
-            Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("Already the default size."),
+            Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or(tr!("window-there-is-no-message")),
+            Self::Undo => shared.history.next_undo().map(drop).ok_or(tr!("window-nothing-was-changed-yet")),
+            Self::Redo => shared.history.next_redo().map(drop).ok_or(tr!("window-nothing-was-undone")),
+            Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or(tr!("window-already-the-largest-size")),
+            Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or(tr!("window-already-the-smallest-size")),
+            Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or(tr!("window-already-the-default-size")),
             Self::SetScreen(_)
             | Self::SetTheme(_)
+            | Self::SetLanguage(_)
             | Self::Find
             | Self::Quit
             | Self::ToggleSidePanel

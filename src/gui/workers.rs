@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::reading::ReadingMarks;
+use atelier_language::tr;
 
 /// Something that wakes the window; may be called from any thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
@@ -104,7 +105,7 @@ impl<A: Send + 'static> Workers<A> {
 }
 
 fn finish_alone<A, T>((work, answer): (impl FnOnce() -> T, impl FnOnce(io::Result<T>) -> A), answers: &Mailbox<A>) {
-    let done = catch_unwind(AssertUnwindSafe(work)).map_err(|_| io::Error::other("internal error"));
+    let done = catch_unwind(AssertUnwindSafe(work)).map_err(|_| io::Error::other(tr!("window-internal-error")));
     answers.send(answer(done));
 }
 

@@ -157,6 +157,7 @@ mod tests {
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
+    use atelier_language::Language;
     use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
     fn full() -> Settings {
@@ -191,6 +192,7 @@ mod tests {
         }
         Settings {
             theme: ThemeChoice::Dark,
+            language: Some(Language::Japanese),
             preview: PreviewChoice::Fine,
             pictures_folder: Some("/tmp/pictures".into()),
             wgpu: true,

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
+use atelier_language::Language;
 use atelier_studio::updates::UpdateSettings;
 
 pub use file::{LoadedSettings, SettingsError, load, look, save};
@@ -27,6 +28,8 @@ pub use zoom::Zoom;
 pub struct Settings {
     /// Light, dark, or as the system has it.
     pub theme: ThemeChoice,
+    /// Language of the window; `None` follows the system.
+    pub language: Option<Language>,
     /// Preview of forming pictures.
     pub preview: PreviewChoice,
     /// Folder of finished pictures; `None` is the usual one.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Fold, NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Stored};
+use atelier_language::Language;
+use atelier_language::Language;
 use atelier_studio::settings_file::VERSION;
 use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
@@ -21,6 +23,9 @@ pub(super) struct StoredSettings {
     pub(super) version: u32,
     #[serde(default)]
     theme: String,
+    /// Tag of the language; empty where the system decides.
+    #[serde(default)]
+    language: String,
     #[serde(default)]
     preview: String,
     #[serde(default)]
@@ -179,6 +184,7 @@ impl From<&Settings> for StoredSettings {
         Self {
             version: VERSION,
             theme: theme.into(),
+            language: settings.language.map_or("", Language::tag).into(),
             preview: preview.into(),
             pictures_folder: settings.pictures_folder.clone(),
             renderer: if settings.wgpu { "wgpu" } else { "glow" }.into(),
@@ -213,6 +219,7 @@ impl StoredSettings {
                 "dark" => ThemeChoice::Dark,
                 _ => ThemeChoice::System,
             },
+            language: Language::from_locale(&stored.language),
             preview: match stored.preview.as_str() {
                 "off" => PreviewChoice::Off,
                 "fine" => PreviewChoice::Fine,

@@ -7,6 +7,7 @@ use crate::gui::context::{Background, Context};
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd};
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
+use atelier_language::tr;
 use atelier_media::PictureError;
 
 /// Seconds of change until a canvas is autosaved.
@@ -43,14 +44,11 @@ fn ended(state: &mut State, number: DocumentNumber, attempt: SaveAttempt, result
     let Some(document) = state.open_document_mut(number) else { return };
     match document.saver.ended(context.egui, attempt, result.map_err(|error| error.cause())) {
         SaveEnd::Failed => {
-            let sentence = format!("The backup of your canvas could not be written: {}.", document.saver.failure().unwrap_or_default());
-            let hint = format!(
-                "Your canvas is still in memory. Free some disk space, or save the canvas elsewhere; Atelier tries again every {RETRY_SECS} \
-                 seconds."
-            );
+            let sentence = tr!("canvas-the-backup-of-your", failure = document.saver.failure().unwrap_or_default());
+            let hint = tr!("canvas-your-canvas-is-still", retry_secs = RETRY_SECS);
             context.shared.error = Some(ErrorCard::new(sentence, hint));
         }
-        SaveEnd::WrittenAgain => context.notice("The backup of your canvas is saved again."),
+        SaveEnd::WrittenAgain => context.notice(tr!("canvas-the-backup-of-your-canvas-is")),
         SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => {}
     }
 }

@@ -12,6 +12,7 @@ use crate::gui::workers::Worker;
 use atelier_core::canvas::{LayerError, LayerId, TileImage};
 use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
+use atelier_language::tr;
 
 /// Most candidates that are held; all of them are pictures on the disk too.
 const MAX_CANDIDATES: usize = 64;
@@ -53,7 +54,7 @@ pub(crate) fn job_ended(state: &mut State, job: JobId) {
 fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
     let Some(document) = state.open_document_mut(number) else { return };
     let Some(prepared) = candidate else {
-        context.notice("The generated picture has a different size. See the filmstrip.");
+        context.notice(tr!("canvas-the-generated-picture-has"));
         return;
     };
     let texture = |name, image| context.egui.load_texture(name, image, TextureOptions::LINEAR);
@@ -96,14 +97,14 @@ pub(crate) fn accept_patch(
     region: Option<LayerId>,
     context: &mut Context<'_>,
 ) -> bool {
-    match document.document.accept_candidate(&format!("Seed {seed}"), patch, region) {
+    match document.document.accept_candidate(&tr!("canvas-seed", seed), patch, region) {
         Ok(dirty) => {
             document.surface.mark(dirty);
             document.crop = None;
             true
         }
         Err(LayerError::Size) => {
-            context.notice("The size of the canvas has changed. Undo that change first, or generate the picture again.");
+            context.notice(tr!("canvas-the-size-of-the"));
             false
         }
         Err(error) => {

@@ -13,6 +13,7 @@ use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{BlendMode, LayerId, LayerKind, LayerText, StrokePoint};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 use atelier_studio::next_recipe::UnmetRequirement;
 
@@ -294,115 +295,105 @@ impl FeatureCommand for Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::SetTool(tool) => tool.words(),
-            Self::Leave => {
-                ("Leave the canvas", "Put the tools away and look at the picture; once more for other pictures. The canvas stays open.")
-            }
-            Self::Resume => ("Go back to the canvas", "Continue with the canvas that you edited last."),
-            Self::NextDocument => ("Next canvas", "Switch to the next open canvas."),
-            Self::ShowDocument(_) => ("Edit this canvas", "Go back to this open canvas."),
+            Self::Leave => (tr!("canvas-leave-the-canvas"), tr!("canvas-put-the-tools-away")),
+            Self::Resume => (tr!("canvas-go-back-to-the"), tr!("canvas-continue-with-the-canvas")),
+            Self::NextDocument => (tr!("canvas-next-canvas"), tr!("canvas-switch-to-the-next")),
+            Self::ShowDocument(_) => (tr!("canvas-edit-this-canvas"), tr!("canvas-go-back-to-this")),
             Self::ForDocument(_, action) => action.of_sight().words(),
-            Self::Close => ("Close the canvas", "Close this canvas. You can reopen the canvas until Atelier is closed."),
-            Self::Reopen => ("Reopen the closed canvas", "Reopen the canvas that was closed last, with its undo history."),
-            Self::OpenBackup => ("Open the next canvas", "Open the newest canvas of an earlier session."),
-            Self::PutBackupsOff => ("Not now", "Keep these canvases closed. Atelier offers them again at the next start."),
-            Self::ShowBackups => ("Show the file", "Show the file of the canvas in your file manager."),
-            Self::DismissBackups => ("Leave it there", "Dismiss this message. The file is kept."),
-            Self::Pointer(_) => ("Use the tool", "Use the tool on the picture."),
-            Self::Undo => ("Undo", "Undo the last change of the canvas."),
-            Self::Redo => ("Redo", "Redo the last undone change."),
-            Self::Smaller => ("Smaller brush", "Make the brush smaller."),
-            Self::Larger => ("Larger brush", "Make the brush larger."),
-            Self::Softer => ("Softer brush", "Make the edge of the brush softer."),
-            Self::Harder => ("Harder brush", "Make the edge of the brush harder."),
-            Self::SetOptions(_) => ("Set the tool", "Change the settings of the tool."),
-            Self::ToggleLayers => ("Layers", "See the layers of the canvas, and arrange them."),
-            Self::AddLayer(LayerKind::Mask) => ("Add a mask", "Add an inpainting mask: the masked part is regenerated."),
-            Self::AddLayer(LayerKind::Region { .. }) => ("Add a region", "Add a region: a part with its own prompt."),
-            Self::AddLayer(LayerKind::Control) => ("Add a control layer", "Add a layer whose picture controls the ControlNet."),
-            Self::AddLayer(LayerKind::Reference) => ("Add a reference layer", "Add a layer with a reference picture for the model."),
-            Self::AddLayer(LayerKind::Paint) => ("Add a layer", "Add an empty layer above this one."),
-            Self::SetKind(LayerKind::Paint) => ("Use the layer as paint", "Use this layer as part of the picture."),
-            Self::SetKind(LayerKind::Mask) => {
-                ("Use the layer as a mask", "Use this layer as an inpainting mask: the masked part is regenerated.")
+            Self::Close => (tr!("canvas-close-the-canvas"), tr!("canvas-close-this-canvas-you")),
+            Self::Reopen => (tr!("canvas-reopen-the-closed-canvas"), tr!("canvas-reopen-the-canvas-that")),
+            Self::OpenBackup => (tr!("canvas-open-the-next-canvas"), tr!("canvas-open-the-newest-canvas")),
+            Self::PutBackupsOff => (tr!("common-not-now"), tr!("canvas-keep-these-canvases-closed")),
+            Self::ShowBackups => (tr!("canvas-show-the-file"), tr!("canvas-show-the-file-of")),
+            Self::DismissBackups => (tr!("canvas-leave-it-there"), tr!("canvas-dismiss-this-message-the")),
+            Self::Pointer(_) => (tr!("canvas-use-the-tool"), tr!("canvas-use-the-tool-on")),
+            Self::Undo => (tr!("canvas-undo"), tr!("canvas-undo-the-last-change")),
+            Self::Redo => (tr!("canvas-redo"), tr!("canvas-redo-the-last-undone")),
+            Self::Smaller => (tr!("canvas-smaller-brush"), tr!("canvas-make-the-brush-smaller")),
+            Self::Larger => (tr!("canvas-larger-brush"), tr!("canvas-make-the-brush-larger")),
+            Self::Softer => (tr!("canvas-softer-brush"), tr!("canvas-make-the-edge-of")),
+            Self::Harder => (tr!("canvas-harder-brush"), tr!("canvas-make-the-edge-of-the-brush")),
+            Self::SetOptions(_) => (tr!("canvas-set-the-tool"), tr!("canvas-change-the-settings-of")),
+            Self::ToggleLayers => (tr!("canvas-layers"), tr!("canvas-see-the-layers-of")),
+            Self::AddLayer(LayerKind::Mask) => (tr!("canvas-add-a-mask"), tr!("canvas-add-an-inpainting-mask")),
+            Self::AddLayer(LayerKind::Region { .. }) => (tr!("canvas-add-a-region"), tr!("canvas-add-a-region-a")),
+            Self::AddLayer(LayerKind::Control) => (tr!("canvas-add-a-control-layer"), tr!("canvas-add-a-layer-whose")),
+            Self::AddLayer(LayerKind::Reference) => (tr!("canvas-add-a-reference-layer"), tr!("canvas-add-a-layer-with")),
+            Self::AddLayer(LayerKind::Paint) => (tr!("canvas-add-a-layer"), tr!("canvas-add-an-empty-layer")),
+            Self::SetKind(LayerKind::Paint) => (tr!("canvas-use-the-layer-as"), tr!("canvas-use-this-layer-as")),
+            Self::SetKind(LayerKind::Mask) => (tr!("canvas-use-the-layer-as-a-mask"), tr!("canvas-use-this-layer-as-an-inpainting")),
+            Self::SetKind(LayerKind::Region { .. }) => (tr!("canvas-use-the-layer-as-a-region"), tr!("canvas-use-this-layer-as-a-region")),
+            Self::SetKind(LayerKind::Control) => (tr!("canvas-use-the-layer-for"), tr!("canvas-use-this-layer-as-the-control")),
+            Self::SetKind(LayerKind::Reference) => {
+                (tr!("canvas-use-the-layer-as-a-reference"), tr!("canvas-use-this-layer-as-a-reference"))
             }
-            Self::SetKind(LayerKind::Region { .. }) => ("Use the layer as a region", "Use this layer as a region with its own prompt."),
-            Self::SetKind(LayerKind::Control) => ("Use the layer for control", "Use this layer as the control picture of the ControlNet."),
-            Self::SetKind(LayerKind::Reference) => ("Use the layer as a reference", "Use this layer as a reference picture for the model."),
-            Self::SetWords(..) => ("Prompt of the region", "What this region should show. Leave empty to use the prompt."),
-            Self::RemoveLayer => ("Remove the layer", "Remove this layer."),
-            Self::DuplicateLayer => ("Copy the layer", "Add a copy of this layer above it."),
-            Self::SelectLayer(_) => ("Paint on this layer", "Paint on this layer."),
-            Self::RaiseLayer => ("Move the layer up", "Move this layer above the next one."),
-            Self::LowerLayer => ("Move the layer down", "Move this layer below the next one."),
-            Self::EditName(_) => ("Rename the layer", "Give this layer another name."),
-            Self::SaveName => ("Keep the name", "Keep this name."),
-            Self::SetVisible(_, true) => ("Show the layer", "Show this layer."),
-            Self::SetVisible(_, false) => ("Hide the layer", "Hide this layer."),
-            Self::SetLocked(_, true) => ("Lock the layer", "Protect this layer from changes."),
-            Self::SetLocked(_, false) => ("Unlock the layer", "Allow changes to this layer."),
-            Self::SetOpacity(..) => ("Opacity of the layer", "How strongly this layer covers the layers below."),
-            Self::SetBlend(..) => ("Blend mode", "How this layer's colours mix with the layers below."),
-            Self::SetAlphaLocked(_, true) => ("Lock transparency", "Keep transparent pixels of this layer transparent while you paint."),
-            Self::SetAlphaLocked(_, false) => ("Unlock transparency", "Allow painting on transparent pixels of this layer."),
-            Self::MoveLayer(..) => ("Move the layer", "Move this layer to another place in the list."),
-            Self::MergeDown => ("Merge down", "Merge this layer with the layer below."),
-            Self::AddText => ("Add text", "Add a text layer."),
-            Self::SetText(..) => ("Text of the layer", "The text that this layer shows. Painting on the layer makes it a picture."),
-            Self::GrowMask => ("Grow the mask", "Make the mask larger on all sides, by the number of pixels above the canvas."),
-            Self::ShrinkMask => ("Shrink the mask", "Make the mask smaller on all sides, by the number of pixels above the canvas."),
-            Self::FeatherMask => ("Feather the mask", "Soften the edge of the mask, by the number of pixels above the canvas."),
-            Self::CutOut => {
-                ("Cut out the background", "Make everything behind the subject of this layer transparent, with a cut-out model.")
-            }
-            Self::FindRegions => (
-                "Find faces and hands",
-                "Add a region for each face and hand that a detector finds, to generate each again at a larger size.",
-            ),
-            Self::CancelVision => ("Cancel", "End the model. The canvas stays as it is."),
-            Self::ChooseCutoutModel(_) => ("Cut-out model", "Cut out with this model."),
-            Self::UseDetector(..) => ("Detector", "Ask this detector, or not."),
-            Self::GetModel(ModelKind::Detector) => ("Get a detector", "Show the detectors in Models."),
-            Self::GetModel(_) => ("Get a cut-out model", "Show the cut-out models in Models."),
-            Self::Release => ("Release", "End this change."),
-            Self::ClearLayer => ("Clear the layer", "Erase everything on this layer."),
-            Self::InvertMask => ("Invert the mask", "Swap masked and unmasked areas."),
-            Self::MaskAll => ("Mask everything", "Mask the whole picture."),
-            Self::TurnLeft => ("Rotate the view left", "Rotate the view to the left. The picture is not changed."),
-            Self::TurnRight => ("Rotate the view right", "Rotate the view to the right. The picture is not changed."),
-            Self::Upright => ("Show upright", "Reset the rotation of the view."),
-            Self::Flip => ("Flip the view", "Mirror the view. The picture is not changed."),
-            Self::ToggleCopies => {
-                ("Show it tiled", "Show copies of the seamless picture around it, to see its borders. Paint over them too.")
-            }
-            Self::Generate => ("Generate", "Generate according to the canvas."),
-            Self::GenerateRegions => ("Generate every region", "Generate each region with its own prompt, one after another."),
-            Self::ShowCandidate(_) => ("Show this candidate", "Preview this candidate."),
-            Self::NextCandidate => ("Next candidate", "Preview the next candidate."),
-            Self::PreviousCandidate => ("Previous candidate", "Preview the previous candidate."),
-            Self::Accept => ("Accept", "Make this candidate a layer. Hold V to see the canvas without it."),
-            Self::Discard => ("Discard", "Discard this candidate. Its picture stays in the gallery."),
-            Self::DiscardAll => ("Discard all", "Discard all candidates. Their pictures stay in the gallery."),
-            Self::Open | Self::OpenFile(_) => ("Open a canvas…", "Open a canvas that you saved."),
-            Self::Save => ("Save the canvas", "Save the canvas, with all layers, to its file."),
-            Self::SaveAs => ("Save the canvas as…", "Save the canvas, with all layers, to a new file."),
-            Self::Export(CanvasExport::Png) => ("Export as PNG…", "Export the visible picture as a PNG file."),
-            Self::Export(CanvasExport::Layers) => ("Export the layers…", "Export each layer as a PNG file to a folder."),
-            Self::Export(CanvasExport::OpenRaster) => ("Export as OpenRaster…", "Export the layers for Krita and GIMP."),
-            Self::HidePanels => ("Hide everything but the picture", "Show only the picture, or show everything again."),
-            Self::FullScreen => ("Full screen", "Fill the screen, or go back to a window."),
+            Self::SetWords(..) => (tr!("canvas-prompt-of-the-region"), tr!("canvas-what-this-region-should")),
+            Self::RemoveLayer => (tr!("canvas-remove-the-layer"), tr!("canvas-remove-this-layer")),
+            Self::DuplicateLayer => (tr!("canvas-copy-the-layer"), tr!("canvas-add-a-copy-of")),
+            Self::SelectLayer(_) => (tr!("canvas-paint-on-this-layer"), tr!("canvas-paint-on-this-layer-2")),
+            Self::RaiseLayer => (tr!("canvas-move-the-layer-up"), tr!("canvas-move-this-layer-above")),
+            Self::LowerLayer => (tr!("canvas-move-the-layer-down"), tr!("canvas-move-this-layer-below")),
+            Self::EditName(_) => (tr!("canvas-rename-the-layer"), tr!("canvas-give-this-layer-another")),
+            Self::SaveName => (tr!("canvas-keep-the-name"), tr!("canvas-keep-this-name")),
+            Self::SetVisible(_, true) => (tr!("canvas-show-the-layer"), tr!("canvas-show-this-layer")),
+            Self::SetVisible(_, false) => (tr!("canvas-hide-the-layer"), tr!("canvas-hide-this-layer")),
+            Self::SetLocked(_, true) => (tr!("canvas-lock-the-layer"), tr!("canvas-protect-this-layer-from")),
+            Self::SetLocked(_, false) => (tr!("canvas-unlock-the-layer"), tr!("canvas-allow-changes-to-this")),
+            Self::SetOpacity(..) => (tr!("canvas-opacity-of-the-layer"), tr!("canvas-how-strongly-this-layer")),
+            Self::SetBlend(..) => (tr!("canvas-blend-mode"), tr!("canvas-how-this-layers-colours")),
+            Self::SetAlphaLocked(_, true) => (tr!("canvas-lock-transparency"), tr!("canvas-keep-transparent-pixels-of")),
+            Self::SetAlphaLocked(_, false) => (tr!("canvas-unlock-transparency"), tr!("canvas-allow-painting-on-transparent")),
+            Self::MoveLayer(..) => (tr!("canvas-move-the-layer"), tr!("canvas-move-this-layer-to")),
+            Self::MergeDown => (tr!("canvas-merge-down"), tr!("canvas-merge-this-layer-with")),
+            Self::AddText => (tr!("canvas-add-text"), tr!("canvas-add-a-text-layer")),
+            Self::SetText(..) => (tr!("canvas-text-of-the-layer"), tr!("canvas-the-text-that-this")),
+            Self::GrowMask => (tr!("canvas-grow-the-mask"), tr!("canvas-make-the-mask-larger")),
+            Self::ShrinkMask => (tr!("canvas-shrink-the-mask"), tr!("canvas-make-the-mask-smaller")),
+            Self::FeatherMask => (tr!("canvas-feather-the-mask"), tr!("canvas-soften-the-edge-of")),
+            Self::CutOut => (tr!("canvas-cut-out-the-background"), tr!("canvas-make-everything-behind-the")),
+            Self::FindRegions => (tr!("canvas-find-faces-and-hands"), tr!("canvas-add-a-region-for")),
+            Self::CancelVision => (tr!("common-cancel"), tr!("canvas-end-the-model-the")),
+            Self::ChooseCutoutModel(_) => (tr!("canvas-cut-out-model"), tr!("canvas-cut-out-with-this")),
+            Self::UseDetector(..) => (tr!("canvas-detector"), tr!("canvas-ask-this-detector-or")),
+            Self::GetModel(ModelKind::Detector) => (tr!("canvas-get-a-detector"), tr!("canvas-show-the-detectors-in")),
+            Self::GetModel(_) => (tr!("canvas-get-a-cut-out"), tr!("canvas-show-the-cut-out")),
+            Self::Release => (tr!("canvas-release"), tr!("canvas-end-this-change")),
+            Self::ClearLayer => (tr!("canvas-clear-the-layer"), tr!("canvas-erase-everything-on-this")),
+            Self::InvertMask => (tr!("canvas-invert-the-mask"), tr!("canvas-swap-masked-and-unmasked")),
+            Self::MaskAll => (tr!("canvas-mask-everything"), tr!("canvas-mask-the-whole-picture")),
+            Self::TurnLeft => (tr!("canvas-rotate-the-view-left"), tr!("canvas-rotate-the-view-to")),
+            Self::TurnRight => (tr!("canvas-rotate-the-view-right"), tr!("canvas-rotate-the-view-to-the-right")),
+            Self::Upright => (tr!("canvas-show-upright"), tr!("canvas-reset-the-rotation-of")),
+            Self::Flip => (tr!("canvas-flip-the-view"), tr!("canvas-mirror-the-view-the")),
+            Self::ToggleCopies => (tr!("canvas-show-it-tiled"), tr!("canvas-show-copies-of-the")),
+            Self::Generate => (tr!("canvas-generate"), tr!("canvas-generate-according-to-the")),
+            Self::GenerateRegions => (tr!("canvas-generate-every-region"), tr!("canvas-generate-each-region-with")),
+            Self::ShowCandidate(_) => (tr!("canvas-show-this-candidate"), tr!("canvas-preview-this-candidate")),
+            Self::NextCandidate => (tr!("canvas-next-candidate"), tr!("canvas-preview-the-next-candidate")),
+            Self::PreviousCandidate => (tr!("canvas-previous-candidate"), tr!("canvas-preview-the-previous-candidate")),
+            Self::Accept => (tr!("common-accept"), tr!("canvas-make-this-candidate-a")),
+            Self::Discard => (tr!("canvas-discard"), tr!("canvas-discard-this-candidate-its")),
+            Self::DiscardAll => (tr!("canvas-discard-all"), tr!("canvas-discard-all-candidates-their")),
+            Self::Open | Self::OpenFile(_) => (tr!("canvas-open-a-canvas"), tr!("canvas-open-a-canvas-that")),
+            Self::Save => (tr!("canvas-save-the-canvas"), tr!("canvas-save-the-canvas-with")),
+            Self::SaveAs => (tr!("canvas-save-the-canvas-as"), tr!("canvas-save-the-canvas-with-all-layers")),
+            Self::Export(CanvasExport::Png) => (tr!("canvas-export-as-png"), tr!("canvas-export-the-visible-picture")),
+            Self::Export(CanvasExport::Layers) => (tr!("canvas-export-the-layers"), tr!("canvas-export-each-layer-as")),
+            Self::Export(CanvasExport::OpenRaster) => (tr!("canvas-export-as-openraster"), tr!("canvas-export-the-layers-for")),
+            Self::HidePanels => (tr!("canvas-hide-everything-but-the"), tr!("canvas-show-only-the-picture")),
+            Self::FullScreen => (tr!("canvas-full-screen"), tr!("canvas-fill-the-screen-or")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
-        const NONE: &str = "There is no canvas. Press B to paint on a picture.";
         match self {
-            Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("There is no canvas of an earlier session."),
-            Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is already being opened."),
+            Self::OpenBackup if state.recovery.waiting.is_empty() => return Err(tr!("canvas-there-is-no-canvas")),
+            Self::OpenBackup if state.recovery.reading.is_some() => return Err(tr!("canvas-a-canvas-is-already")),
             Self::ForDocument(number, _) | Self::ShowDocument(number) if !state.open_documents().any(|it| it.number == *number) => {
-                return Err("This canvas is not open any more.");
+                return Err(tr!("canvas-this-canvas-is-not"));
             }
             Self::ForDocument(_, action) if *action != DocumentAction::Close && shared.dialog_open => {
-                return Err("A file dialog is already open.");
+                return Err(tr!("common-a-file-dialog-is"));
             }
             Self::OpenFile(_)
             | Self::ForDocument(..)
@@ -415,56 +406,52 @@ impl FeatureCommand for Command {
             _ => {}
         }
         if shared.screen != Screen::Create {
-            return Err("The canvas is in the Create view.");
+            return Err(tr!("canvas-the-canvas-is-in"));
         }
         let document = state.edited();
-        let edited = document.ok_or(NONE);
-        let in_sight = state.in_sight().ok_or(NONE);
-        let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
-        let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
+        let edited = document.ok_or(tr!("canvas-there-is-no-canvas-press-b"));
+        let in_sight = state.in_sight().ok_or(tr!("canvas-there-is-no-canvas-press-b"));
+        let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or(tr!("canvas-there-is-no-candidate")));
+        let no_dialog = || (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is"));
         match self {
             Self::CutOut => edited.and_then(|it| vision_models::can_cut_out(state, it)),
             Self::FindRegions => edited.and_then(|_| vision_models::can_find(state, shared)),
-            Self::CancelVision => state.vision.as_ref().map(drop).ok_or("No model is looking at a canvas."),
+            Self::CancelVision => state.vision.as_ref().map(drop).ok_or(tr!("canvas-no-model-is-looking")),
             Self::GrowMask | Self::ShrinkMask | Self::FeatherMask => {
-                edited.and_then(|it| it.selection().map(drop).ok_or("There is no mask. Press M and paint one."))
+                edited.and_then(|it| it.selection().map(drop).ok_or(tr!("canvas-there-is-no-mask")))
             }
             Self::MergeDown => edited.and_then(|it| {
                 let layers = it.document.content().layers();
                 let at = layers.iter().position(|layer| layer.id == it.document.content().current());
                 let below = at.and_then(|at| at.checked_sub(1)).map(|below| (&layers[below], &layers[below + 1]));
                 let can = below.is_some_and(|(below, above)| below.kind.is_like(&above.kind));
-                can.then_some(()).ok_or("There is no layer of the same type directly below.")
+                can.then_some(()).ok_or(tr!("canvas-there-is-no-layer"))
             }),
             // It is meant for the canvas that is looked at.
             Self::SetTool(_) if state.looked_at().is_some() => Ok(()),
             Self::SetTool(Tool::Brush | Tool::Mask | Tool::Frame) => {
                 let has_picture = document.is_some() || state.document.is_some() || state.shown.is_some();
-                has_picture.then_some(()).ok_or("There is no picture yet.")
+                has_picture.then_some(()).ok_or(tr!("canvas-there-is-no-picture"))
             }
-            Self::Resume => (document.is_none() && state.document.is_some()).then_some(()).ok_or("There is no canvas to go back to."),
-            Self::NextDocument => (!state.parked.is_empty()).then_some(()).ok_or("There is no other canvas."),
-            Self::Reopen => (!state.closed.is_empty()).then_some(()).ok_or("No canvas was closed."),
-            Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
-            Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
+            Self::Resume => (document.is_none() && state.document.is_some()).then_some(()).ok_or(tr!("canvas-there-is-no-canvas-to-go")),
+            Self::NextDocument => (!state.parked.is_empty()).then_some(()).ok_or(tr!("canvas-there-is-no-other")),
+            Self::Reopen => (!state.closed.is_empty()).then_some(()).ok_or(tr!("canvas-no-canvas-was-closed")),
+            Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or(tr!("canvas-nothing-was-changed-yet"))),
+            Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or(tr!("canvas-nothing-was-undone"))),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
-                edited.and(shared.next.takes_control().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+                edited.and(shared.next.takes_control().then_some(()).ok_or(tr!("canvas-choose-a-controlnet-among")))
             }
             Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
-            Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
-                Err("All regions are empty. Add a region and paint on it.")
-            }
+            Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => Err(tr!("canvas-all-regions-are-empty")),
             Self::Generate | Self::GenerateRegions => {
                 edited.and(shared.next.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
             }
             Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
-            Self::ToggleCopies if shared.seamless() == [false; 2] => {
-                edited.and(Err("The picture is not seamless. Switch seamless tiling on first."))
-            }
+            Self::ToggleCopies if shared.seamless() == [false; 2] => edited.and(Err(tr!("canvas-the-picture-is-not"))),
             Self::Open => no_dialog(),
             Self::Save | Self::SaveAs | Self::Export(_) => in_sight.map(drop).and_then(|()| no_dialog()),
             Self::Leave | Self::Close => in_sight.map(drop),
-            Self::HidePanels => (document.is_some() || state.shown.is_some()).then_some(()).ok_or("There is no picture yet."),
+            Self::HidePanels => (document.is_some() || state.shown.is_some()).then_some(()).ok_or(tr!("canvas-there-is-no-picture")),
             _ => edited.map(drop),
         }
     }

@@ -9,6 +9,7 @@ use crate::gui::context::Context;
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerId, LayerKind, LayerText, PixelRect};
+use atelier_language::tr;
 use atelier_media::PictureError;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
@@ -84,7 +85,9 @@ fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
             if let Some(top) = content.layers().last().map(|layer| layer.id) {
                 document.document.select_layer(top);
             }
-            change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
+            change(document, context, |document| {
+                document.add_layer(LayerKind::Mask, tr!("canvas-mask"), None).map(|_| PixelRect::default())
+            });
         }
         // A layer of another kind was chosen to be painted on; a mask has a brush of its own.
         Tool::Brush if content.current_layer().kind == LayerKind::Mask => {
@@ -113,7 +116,7 @@ pub(crate) fn change(
 pub(crate) fn add_layer(state: &mut State, kind: LayerKind, context: &mut Context<'_>) {
     let Some(document) = state.edited_mut() else { return };
     let name = match kind {
-        LayerKind::Paint => format!("Layer {}", document.document.content().layers().len() + 1),
+        LayerKind::Paint => tr!("canvas-layer", layers = document.document.content().layers().len() + 1),
         _ => kind.label().to_owned(),
     };
     let is_mask = kind == LayerKind::Mask;
@@ -133,7 +136,7 @@ pub(crate) fn add_text(state: &mut State, context: &Context<'_>) {
     let (width, height) = (document.document.content().width(), document.document.content().height());
     let size = (height / TEXT_PART).clamp(LayerText::SIZES.0, LayerText::SIZES.1);
     let (left, top) = ((width / TEXT_PART).cast_signed(), (height.saturating_sub(size) / 2).cast_signed());
-    let new = LayerText { words: "Text".to_owned(), size, colour, left, top };
+    let new = LayerText { words: tr!("canvas-text").to_owned(), size, colour, left, top };
     let number = document.number;
     context.run(
         Worker::Pixels,
@@ -142,7 +145,7 @@ pub(crate) fn add_text(state: &mut State, context: &Context<'_>) {
             let Some(document) = features.canvas.open_document_mut(number) else { return };
             change(document, context, |document| {
                 let bounds = pixels.content_bounds();
-                document.add_text("Text", text, pixels).map(|_| bounds)
+                document.add_text(tr!("canvas-text"), text, pixels).map(|_| bounds)
             });
             (features.canvas.shows_layers, features.canvas.tool) = (true, Tool::Move);
         },
@@ -175,7 +178,7 @@ fn draw_text(document: &mut OpenDocument, context: &Context<'_>) {
 /// A picture or canvas could not be read.
 pub(crate) fn not_opened(state: &mut State, error: &PictureError, context: &mut Context<'_>) {
     state.opening = None;
-    context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
+    context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("canvas-the-file-may-have")));
 }
 
 /// A picture has been read.

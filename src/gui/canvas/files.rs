@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::canvas::documents;
@@ -28,7 +29,7 @@ pub(crate) fn is_canvas(path: &Path) -> bool {
 
 /// Asks where to write a document.
 pub(crate) fn save_as(number: DocumentNumber, context: &mut Context<'_>) {
-    let dialog = FileDialog::target("Save canvas as", "Canvas.atelier").filter("Canvas", &[CANVAS_ENDING]);
+    let dialog = FileDialog::target(tr!("canvas-save-canvas-as"), "Canvas.atelier").filter(tr!("canvas-canvas"), &[CANVAS_ENDING]);
     choose(dialog, context, move |path, features, context| save_to(features.canvas, number, path, context));
 }
 
@@ -40,14 +41,14 @@ fn save_to(state: &mut State, number: DocumentNumber, path: PathBuf, context: &C
         move || work::save(&path, &content),
         move |saved, features, context| match saved {
             Ok(path) => {
-                context.notice(format!("Saved as {}", path.display()));
+                context.notice(tr!("canvas-saved-as", path = path.display()));
                 if let Some(document) = features.canvas.open_document_mut(number) {
                     (document.file, document.version_in_file) = (Some(path), Some(version));
                 }
             }
             Err(error) => {
-                let sentence = format!("The canvas could not be saved: {}.", error.cause());
-                context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or free some disk space."));
+                let sentence = tr!("canvas-the-canvas-could-not", cause = error.cause());
+                context.shared.error = Some(ErrorCard::new(sentence, tr!("canvas-choose-another-folder-or")));
             }
         },
     );
@@ -56,9 +57,9 @@ fn save_to(state: &mut State, number: DocumentNumber, path: PathBuf, context: &C
 /// Asks where to export a document to.
 pub(crate) fn export(number: DocumentNumber, export: CanvasExport, context: &mut Context<'_>) {
     let dialog = match export {
-        CanvasExport::Png => FileDialog::target("Export as PNG", "Canvas.png").filter("PNG picture", &["png"]),
-        CanvasExport::OpenRaster => FileDialog::target("Export as OpenRaster", "Canvas.ora").filter("OpenRaster", &["ora"]),
-        CanvasExport::Layers => FileDialog::folder("Choose the folder for the layers"),
+        CanvasExport::Png => FileDialog::target(tr!("canvas-export-as-png-2"), "Canvas.png").filter(tr!("common-png-picture"), &["png"]),
+        CanvasExport::OpenRaster => FileDialog::target(tr!("canvas-export-as-openraster-2"), "Canvas.ora").filter("OpenRaster", &["ora"]),
+        CanvasExport::Layers => FileDialog::folder(tr!("canvas-choose-the-folder-for")),
     };
     choose(dialog, context, move |path, features, context| export_to(features.canvas, number, export, path, context));
 }
@@ -69,10 +70,10 @@ fn export_to(state: &mut State, number: DocumentNumber, export: CanvasExport, pa
         Worker::Files,
         move || work::export(export, &path, &content),
         |exported, _, context| match exported {
-            Ok(path) => context.notice(format!("Exported to {}", path.display())),
+            Ok(path) => context.notice(tr!("canvas-exported-to", path = path.display())),
             Err(error) => {
-                let sentence = format!("The canvas could not be exported: {}.", error.cause());
-                context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or free some disk space."));
+                let sentence = tr!("canvas-the-canvas-could-not-be-exported", cause = error.cause());
+                context.shared.error = Some(ErrorCard::new(sentence, tr!("canvas-choose-another-folder-or")));
             }
         },
     );
@@ -80,7 +81,7 @@ fn export_to(state: &mut State, number: DocumentNumber, export: CanvasExport, pa
 
 /// Asks for a canvas to open.
 pub(crate) fn choose_canvas(context: &mut Context<'_>) {
-    let dialog = FileDialog::file("Open a canvas").filter("Canvases", &[CANVAS_ENDING]);
+    let dialog = FileDialog::file(tr!("canvas-open-a-canvas-2")).filter(tr!("canvas-canvases"), &[CANVAS_ENDING]);
     choose(dialog, context, |path, features, context| open(features.canvas, path, context));
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn open(state: &mut State, path: PathBuf, context: &mut Context<'_>) 
 
 fn choose(dialog: FileDialog, context: &mut Context<'_>, apply: impl FnOnce(PathBuf, Features<'_>, &mut Context<'_>) + Send + 'static) {
     let without = |_: Features<'_>, context: &mut Context<'_>| {
-        context.notice("This system has no file dialog. Your canvas is saved automatically; drop a file on the window to open a canvas.");
+        context.notice(tr!("canvas-this-system-has-no"));
     };
     context.choose(dialog, without, |paths, features, context| {
         if let Some(path) = paths.into_iter().next() {

@@ -11,6 +11,7 @@ use crate::gui::shared::{Shared, random_seed};
 use crate::gui::workers::Worker;
 use atelier_core::canvas::{AreaFill, AreaSettings, LayerKind};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe};
+use atelier_language::tr;
 
 /// Asks for pictures of what the document shows, as soon as it is known.
 pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
@@ -60,7 +61,7 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
         if part == Part::Masked || analysis.mask.is_some() {
             ask(document, &analysis, &options, context);
         } else {
-            context.notice("A region is empty. Paint it first.");
+            context.notice(tr!("canvas-a-region-is-empty"));
         }
         if !document.wanted_parts.is_empty() {
             context.egui.request_repaint();

@@ -10,6 +10,7 @@ use crate::gui::context::Context;
 use crate::gui::shared::Screen;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::DocumentContent;
+use atelier_language::tr;
 use atelier_media::canvas_file::CanvasHome;
 use atelier_studio::canvas_backups::Waiting;
 
@@ -76,7 +77,7 @@ fn read(state: &mut State, path: PathBuf, content: Result<(DocumentContent, Opti
     } else if state.document.is_none() && state.opening.is_none() {
         state.document = Some(document);
         documents::show(state, state.tool, context);
-        context.notice("Your last canvas was restored. Press Esc to return to pictures.");
+        context.notice(tr!("canvas-your-last-canvas-was"));
     } else {
         // A person who has begun something else goes on with that.
         state.parked.push(document);

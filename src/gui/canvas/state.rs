@@ -22,6 +22,7 @@ use atelier_core::canvas::{
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 use atelier_engine::JobId;
+use atelier_language::tr;
 use atelier_media::canvas_file::CanvasHome;
 
 /// State of the canvas.
@@ -192,7 +193,7 @@ impl OpenDocument {
     #[must_use]
     pub fn name(&self) -> String {
         let stem = self.file.as_ref().and_then(|file| file.file_stem());
-        stem.map_or_else(|| "Canvas".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        stem.map_or_else(|| tr!("canvas-canvas").to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
     /// What a backup of it holds now.
@@ -353,12 +354,12 @@ pub enum Intent {
 impl Intent {
     /// The words on the button.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Masked => "Inpaint the masked part",
-            Self::Region => "Generate this region",
+            Self::Masked => tr!("canvas-inpaint-the-masked-part"),
+            Self::Region => tr!("canvas-generate-this-region"),
             Self::Extend(label) => label,
-            Self::Rework => "Rework the picture",
+            Self::Rework => tr!("canvas-rework-the-picture"),
         }
     }
 }
@@ -462,12 +463,12 @@ impl State {
         }
         // Holes at several sides reach from one border to the other.
         let label = match (hole.left == 0, hole.top == 0, hole.right() == all.right(), hole.bottom() == all.bottom()) {
-            (false, true, true, true) => "Outpaint to the right",
-            (true, true, false, true) => "Outpaint to the left",
-            (true, true, true, false) => "Outpaint upwards",
-            (true, false, true, true) => "Outpaint downwards",
-            (false, ..) | (true, false, ..) | (true, true, false, false) => "Outpaint the empty part",
-            (true, true, true, true) => "Outpaint the picture",
+            (false, true, true, true) => tr!("canvas-outpaint-to-the-right"),
+            (true, true, false, true) => tr!("canvas-outpaint-to-the-left"),
+            (true, true, true, false) => tr!("canvas-outpaint-upwards"),
+            (true, false, true, true) => tr!("canvas-outpaint-downwards"),
+            (false, ..) | (true, false, ..) | (true, true, false, false) => tr!("canvas-outpaint-the-empty-part"),
+            (true, true, true, true) => tr!("canvas-outpaint-the-picture"),
         };
         Some(Intent::Extend(label))
     }

@@ -1,6 +1,7 @@
 //! Tools of the canvas, and their settings.
 
 use atelier_core::canvas::{AreaSettings, Brush};
+use atelier_language::tr;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {
@@ -46,22 +47,19 @@ impl Tool {
 
     /// Label and tooltip of its button.
     #[must_use]
-    pub const fn words(self) -> (&'static str, &'static str) {
+    pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Brush => ("Paint", "Paint on the picture. Hold Shift to draw a straight line, Alt to take a colour."),
-            Self::Eraser => ("Erase", "Erase paint or mask."),
-            Self::Mask => ("Mask a part", "Inpaint: paint over the part to change, describe it in the prompt, and press Generate."),
-            Self::Wand => ("Magic wand", "Mask similar colours around a point, or all up to the edges around it. Hold Alt to unmask."),
-            Self::Move => (
-                "Move the layer",
-                "Drag the layer to move it, a corner to scale it (Shift: freely), beside it to rotate it (Shift: in steps).",
-            ),
-            Self::Lasso => ("Lasso", "Draw around a part to fill it on this layer. Hold Alt to erase."),
-            Self::Rectangle => ("Rectangle", "Fill a rectangle on this layer. Hold Alt to erase."),
-            Self::Bucket => ("Bucket", "Fill similar colours around a point, on this layer. Hold Alt to erase."),
-            Self::Gradient => ("Gradient", "Fill this layer with a gradient along a line. Hold Alt to erase."),
-            Self::Pipette => ("Pipette", "Pick a colour from the picture."),
-            Self::Frame => ("Extend or crop", "Drag a border of the picture to outpaint or crop. Hold Shift for single pixels."),
+            Self::Brush => (tr!("canvas-paint"), tr!("canvas-paint-on-the-picture")),
+            Self::Eraser => (tr!("canvas-erase"), tr!("canvas-erase-paint-or-mask")),
+            Self::Mask => (tr!("canvas-mask-a-part"), tr!("canvas-inpaint-paint-over-the")),
+            Self::Wand => (tr!("canvas-magic-wand"), tr!("canvas-mask-similar-colours-around")),
+            Self::Move => (tr!("canvas-move-the-layer"), tr!("canvas-drag-the-layer-to")),
+            Self::Lasso => (tr!("canvas-lasso"), tr!("canvas-draw-around-a-part")),
+            Self::Rectangle => (tr!("canvas-rectangle"), tr!("canvas-fill-a-rectangle-on")),
+            Self::Bucket => (tr!("canvas-bucket"), tr!("canvas-fill-similar-colours-around")),
+            Self::Gradient => (tr!("canvas-gradient"), tr!("canvas-fill-this-layer-with")),
+            Self::Pipette => (tr!("canvas-pipette"), tr!("canvas-pick-a-colour-from")),
+            Self::Frame => (tr!("canvas-extend-or-crop"), tr!("canvas-drag-a-border-of")),
         }
     }
 
@@ -152,10 +150,10 @@ impl ToolOptions {
     #[must_use]
     pub fn strength_words(&self) -> &'static str {
         match self.strength {
-            strength if strength < 0.35 => "Touch up",
-            strength if strength < 0.65 => "Rework",
-            strength if strength < 0.95 => "Redraw",
-            _ => "Replace",
+            strength if strength < 0.35 => tr!("canvas-touch-up"),
+            strength if strength < 0.65 => tr!("canvas-rework"),
+            strength if strength < 0.95 => tr!("canvas-redraw"),
+            _ => tr!("canvas-replace"),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::gui::context::{Background, Context};
 use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, MAX_SELECTION_PX, PixelRect, Shape};
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_engine::JobId;
+use atelier_language::tr;
 
 /// Factor of one press of a key for the size of the brush.
 const SIZE_STEP: f32 = 1.25;
@@ -146,7 +147,9 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
         }
         Command::MaskAll => {
             if document.document.content().mask_layer().is_none() {
-                change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
+                change(document, context, |document| {
+                    document.add_layer(LayerKind::Mask, tr!("canvas-mask"), None).map(|_| PixelRect::default())
+                });
             }
             if let Some(layer) = document.document.content().mask_layer().and_then(|id| document.document.content().layer(id)) {
                 let ink = Ink::Colour(layer.ink([0; 3]));
@@ -285,10 +288,10 @@ pub(crate) fn unsaved(state: &State) -> impl Iterator<Item = String> {
         let content = document.document.content();
         let file = document.file.as_ref().and_then(|file| file.file_name()).map(|name| format!(" ({})", name.to_string_lossy()));
         let reason = match (&document.autosave, document.saver.failure()) {
-            (None, _) => "there is no folder for backups",
+            (None, _) => tr!("canvas-there-is-no-folder"),
             (Some(_), Some(reason)) => reason,
-            (Some(_), None) => "the disk does not respond",
+            (Some(_), None) => tr!("canvas-the-disk-does-not"),
         };
-        format!("The canvas of {} x {} pixels{}: {reason}.", content.width(), content.height(), file.unwrap_or_default())
+        tr!("canvas-the-canvas-of-x", width = content.width(), height = content.height(), file = file.unwrap_or_default(), reason)
     })
 }

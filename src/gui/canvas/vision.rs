@@ -16,13 +16,12 @@ use crate::gui::models;
 use crate::gui::shared::ErrorCard;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{DocumentEdit, LayerId};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 use atelier_studio::vision::Cutout;
 
 /// Name of the thread that waits for a model.
 const THREAD: &str = "vision";
-/// Name in the history of the regions that were found.
-const FIND: &str = "Find faces and hands";
 
 /// Cuts the background out of the current layer; without a model, shows which there are.
 pub(crate) fn cut_out(state: &mut State, context: &mut Context<'_>) {
@@ -31,7 +30,7 @@ pub(crate) fn cut_out(state: &mut State, context: &mut Context<'_>) {
     let Some(document) = state.edited() else { return };
     let (number, content) = (document.number, document.document.content().clone());
     let layer = content.current();
-    let is_cancelled = begin(state, number, "Cutting out the background…");
+    let is_cancelled = begin(state, number, tr!("canvas-cutting-out-the-background"));
     context.run_alone(
         THREAD,
         move || work::cut_out(&model, &content, layer, &is_cancelled),
@@ -46,12 +45,12 @@ pub(crate) fn cut_out(state: &mut State, context: &mut Context<'_>) {
 /// A model has told what is in front.
 fn cut(state: &mut State, number: DocumentNumber, layer: LayerId, cutout: Cutout, name: &str, context: &mut Context<'_>) {
     if cutout.mask.bounds().is_none() {
-        return context.notice(format!("{name} sees nothing in front: the layer stays as it is."));
+        return context.notice(tr!("canvas-sees-nothing-in-front", name));
     }
     // One that was closed meanwhile needs nothing.
     let Some(document) = state.open_document_mut(number) else { return };
     pointer::edit(document, DocumentEdit::CutOut(layer, cutout.mask), context);
-    context.notice(format!("The background was cut out by {name} (family: {}).", cutout.family));
+    context.notice(tr!("canvas-the-background-was-cut", name, family = cutout.family));
 }
 
 /// Adds a region for each face, hand or other thing that detectors find; without a detector, shows
@@ -63,7 +62,7 @@ pub(crate) fn find_regions(state: &mut State, context: &mut Context<'_>) {
     }
     let Some(document) = state.edited() else { return };
     let (number, content) = (document.number, document.document.content().clone());
-    let is_cancelled = begin(state, number, "Looking for faces and hands…");
+    let is_cancelled = begin(state, number, tr!("canvas-looking-for-faces-and"));
     context.run_alone(
         THREAD,
         move || work::find_regions(&detectors, &content, &is_cancelled),
@@ -79,21 +78,21 @@ pub(crate) fn find_regions(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn add_found(state: &mut State, number: DocumentNumber, found: &FoundRegions, context: &mut Context<'_>) {
     let Some(document) = state.open_document_mut(number) else { return };
     if found.regions.is_empty() {
-        return context.notice("Nothing was found in this picture.");
+        return context.notice(tr!("canvas-nothing-was-found-in"));
     }
     if found.size != (document.document.content().width(), document.document.content().height()) {
-        return context.notice("The canvas has another size now. Try again.");
+        return context.notice(tr!("canvas-the-canvas-has-another"));
     }
     let version = document.document.version();
-    change(document, context, |document| document.add_regions(FIND, &found.regions));
+    change(document, context, |document| document.add_regions(tr!("canvas-find-faces-and-hands"), &found.regions));
     if document.document.version() == version {
         return;
     }
     let count = found.regions.len();
-    let added = if count == 1 { "1 region was added.".to_owned() } else { format!("{count} regions were added.") };
+    let added = if count == 1 { tr!("canvas-1-region-was-added").to_owned() } else { tr!("canvas-regions-were-added", count) };
     let others = found.left_out;
-    let left_out = if others == 0 { String::new() } else { format!(" {others} that were less certain were left out.") };
-    context.notice(format!("{added}{left_out} Generate every region to draw each at a larger size."));
+    let left_out = if others == 0 { String::new() } else { tr!("canvas-that-were-less-certain", others) };
+    context.notice(tr!("canvas-generate-every-region-to", added, left_out));
     state.shows_layers = true;
 }
 
@@ -117,7 +116,7 @@ fn end<T>(done: io::Result<Result<T, Advice>>, state: &mut State, context: &mut 
         Ok(Ok(answer)) => return (!was_cancelled).then_some(answer),
         _ if was_cancelled => return None,
         Ok(Err(advice)) => ErrorCard::of(advice),
-        Err(error) => ErrorCard::new(format!("The model could not be started: {error}."), "Close other programs and try again."),
+        Err(error) => ErrorCard::new(tr!("canvas-the-model-could-not", error), tr!("canvas-close-other-programs-and")),
     };
     context.shared.error = Some(error);
     None

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::vision_run::VisionChoice;
 use crate::gui::shared::Shared;
+use atelier_language::tr;
 use atelier_library::{ModelCard, ModelKind};
 
 /// Models of this kind that can be used now, with their files.
@@ -28,10 +29,10 @@ pub(crate) fn can_cut_out(state: &State, document: &OpenDocument) -> Result<(), 
     is_free(state)?;
     let layer = document.document.content().current_layer();
     match layer {
-        _ if !layer.kind.is_picture() => Err("Choose a layer of the picture first: masks and regions have no background."),
-        _ if layer.locked => Err("This layer is locked. Unlock it to change it."),
-        _ if !layer.visible => Err("This layer is hidden. Show it to change it."),
-        _ if layer.alpha_locked => Err("The transparency of this layer is locked. Unlock it to change it."),
+        _ if !layer.kind.is_picture() => Err(tr!("canvas-choose-a-layer-of")),
+        _ if layer.locked => Err(tr!("canvas-this-layer-is-locked")),
+        _ if !layer.visible => Err(tr!("canvas-this-layer-is-hidden")),
+        _ if layer.alpha_locked => Err(tr!("canvas-the-transparency-of-this")),
         _ => Ok(()),
     }
 }
@@ -41,17 +42,17 @@ pub(crate) fn can_find(state: &State, shared: &Shared) -> Result<(), &'static st
     is_free(state)?;
     let has_any = models(shared, ModelKind::Detector).next().is_some();
     let has_used = !used_detectors(&state.vision_choice, shared).is_empty();
-    if has_any && !has_used { Err("Choose a detector first.") } else { Ok(()) }
+    if has_any && !has_used { Err(tr!("canvas-choose-a-detector-first")) } else { Ok(()) }
 }
 
 fn is_free(state: &State) -> Result<(), &'static str> {
-    if state.vision.is_some() { Err("A model is already looking at a canvas.") } else { Ok(()) }
+    if state.vision.is_some() { Err(tr!("canvas-a-model-is-already")) } else { Ok(()) }
 }
 
 /// What a person without such a model needs.
-pub(crate) const fn needed(kind: ModelKind) -> &'static str {
+pub(crate) fn needed(kind: ModelKind) -> &'static str {
     match kind {
-        ModelKind::Detector => "Finding faces and hands needs a detector. Download one, or add the folder of yours.",
-        _ => "Cutting out needs a cut-out model. ISNet is a good first one; or add the folder of yours.",
+        ModelKind::Detector => tr!("canvas-finding-faces-and-hands"),
+        _ => tr!("canvas-cutting-out-needs-a"),
     }
 }

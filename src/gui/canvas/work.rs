@@ -20,6 +20,7 @@ use atelier_core::paths::{self, Paths};
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_core::sentences::list;
+use atelier_language::tr;
 use atelier_media::canvas_file::{
     CANVAS_ENDING, CanvasHome, read_backup as read_canvas_backup, read_canvas, write_backup, write_canvas, write_composition, write_layers,
     write_open_raster,
@@ -175,7 +176,7 @@ pub(crate) fn find_regions(models: &[PathBuf], content: &DocumentContent, is_can
 }
 
 fn with_vision<T>(is_cancelled: &AtomicBool, run: impl FnOnce(&VisionWorker<'_>) -> Result<T, Advice>) -> Result<T, Advice> {
-    let not_found = |error: io::Error| Advice::new(format!("Atelier's own program was not found: {error}."), "Restart Atelier.");
+    let not_found = |error: io::Error| Advice::new(tr!("canvas-ateliers-own-program-was", error), tr!("canvas-restart-atelier"));
     let program = env::current_exe().map_err(not_found)?;
     run(&VisionWorker::of_machine(&program, None, &|| is_cancelled.load(Ordering::Relaxed)))
 }
@@ -276,8 +277,9 @@ pub(crate) fn small_looks(content: &DocumentContent) -> PreparedLooks {
 pub(crate) fn open_picture(source: &ImageSource) -> Result<(DocumentContent, Option<String>), PictureError> {
     let RgbaPixels { width, height, samples, lost } = atelier_media::read_rgba_image(source)?;
     let pixels = TileImage::of_rgba(width, height, &samples).ok_or(PictureError::Empty)?;
-    let content = DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })?;
-    let note = (!lost.is_empty()).then(|| format!("The canvas is without the picture's {}: it has 8 bits of sRGB.", list(&lost)));
+    let content =
+        DocumentContent::new(tr!("canvas-picture"), pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })?;
+    let note = (!lost.is_empty()).then(|| tr!("canvas-the-canvas-is-without", list = list(&lost)));
     Ok((content, note))
 }
 

@@ -9,6 +9,7 @@ use crate::gui::guides::update::start_from;
 use crate::gui::identify::FileKind;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, ModelFiles, embedding_word};
+use atelier_language::tr;
 use atelier_studio::library_service::LibraryRequest;
 
 /// Takes files over, each in its role. One with a diffusion module is the model from now on, with
@@ -33,7 +34,7 @@ pub(crate) fn add_files(paths: Vec<PathBuf>, context: &Context<'_>) {
         Worker::Files,
         move || work::identify_all(paths),
         |files, _, context| {
-            context.name_change("Add files");
+            context.name_change(tr!("create-add-files"));
             identified(files, context);
         },
     );
@@ -61,7 +62,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             }
             FileKind::Lora => context.shared.next.use_lora(path),
             FileKind::Embedding => {
-                lines.push(format!("Embedding: {}. Write its name in a prompt to use it.", embedding_word(&path)));
+                lines.push(tr!("create-embedding-write-its-name", embedding_word = embedding_word(&path)));
                 context.shared.next.use_embedding(path);
             }
             // The canvas uses it, from the library.
@@ -75,8 +76,8 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             FileKind::Canvas => context.follow_up(canvas::Command::OpenFile(path)),
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
             FileKind::Unknown => context.shared.unplaced.push(path),
-            FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
-            FileKind::Missing => lines.push(format!("The file {} does not exist.", path.display())),
+            FileKind::Unsupported => lines.push(tr!("create-is-neither-a-model", name = name(&path))),
+            FileKind::Missing => lines.push(tr!("create-the-file-does-not", path = path.display())),
         }
     }
     take_files(parts, context);

@@ -1,6 +1,7 @@
 //! File dialogs of this view and of the guides: where the system has none, a person types a path.
 //! Nothing here waits.
 
+use atelier_language::tr;
 use std::path::PathBuf;
 
 use crate::gui::context::Context;
@@ -15,7 +16,7 @@ pub(crate) fn choose(
 ) {
     let without = |features: Features<'_>, context: &mut Context<'_>| {
         features.create.typed_path.get_or_insert_default();
-        context.notice("This system has no file dialog. Type a path instead, or drop files on the window.");
+        context.notice(tr!("create-this-system-has-no"));
     };
     context.choose(dialog, without, apply);
 }

@@ -22,6 +22,7 @@ use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 use atelier_gallery::PictureId;
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of the Create view.
@@ -310,183 +311,144 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Generate => {
-                ("Generate", "Generate pictures with these settings. If one is being generated, the next waits in the queue.")
-            }
-            Self::Enqueue => {
-                ("Add to queue", "Add pictures with these settings to the end of the queue. Queued jobs survive closing Atelier.")
-            }
-            Self::GenerateOnceHere { .. } => {
-                ("Generate after the download", "Generate pictures with your prompt as soon as this model is downloaded.")
-            }
-            Self::GenerateWith(_) => ("Generate", "Generate pictures with these settings."),
-            Self::Cancel => ("Cancel", "Stop the current picture. Finished pictures are kept."),
-            Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished pictures are kept, and other jobs continue."),
-            Self::ClearQueue => ("Clear queue", "Remove all waiting pictures from the queue. The current picture continues."),
-            Self::FocusPrompt => ("Go to the prompt", "Move the cursor to the prompt."),
-            Self::TypePrompt(_) => ("Type into the prompt", "Add these words to the prompt."),
-            Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
-            Self::ResetSettings => {
-                ("Reset the settings", "Use the recommended settings of this model. Prompt, model and devices stay. Ctrl+Z undoes it.")
-            }
-            Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
+            Self::Generate => (tr!("create-generate"), tr!("create-generate-pictures-with-these")),
+            Self::Enqueue => (tr!("create-add-to-queue"), tr!("create-add-pictures-with-these")),
+            Self::GenerateOnceHere { .. } => (tr!("create-generate-after-the-download"), tr!("create-generate-pictures-with-your")),
+            Self::GenerateWith(_) => (tr!("create-generate"), tr!("create-generate-pictures-with-these-settings")),
+            Self::Cancel => (tr!("common-cancel"), tr!("create-stop-the-current-picture")),
+            Self::CancelJob(_) => (tr!("common-cancel"), tr!("create-stop-this-picture-finished")),
+            Self::ClearQueue => (tr!("create-clear-queue"), tr!("create-remove-all-waiting-pictures")),
+            Self::FocusPrompt => (tr!("create-go-to-the-prompt"), tr!("create-move-the-cursor-to")),
+            Self::TypePrompt(_) => (tr!("create-type-into-the-prompt"), tr!("create-add-these-words-to")),
+            Self::ChangeRecipe(_) => (tr!("create-change-settings"), tr!("create-change-the-settings-of")),
+            Self::ResetSettings => (tr!("create-reset-the-settings"), tr!("create-use-the-recommended-settings")),
+            Self::SwapSides => (tr!("create-swap-width-and-height"), tr!("create-switch-between-portrait-and")),
             Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
-            Self::SetFold(fold, opens) => (fold.label(*opens), "Show these settings, or a line that sums them up."),
-            Self::SettingShown => ("Shown", "The setting is in sight."),
-            Self::RollSeed => ("Roll a new seed", "Choose a random seed and keep it for the next pictures."),
-            Self::LockSeed => {
-                ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
-            }
-            Self::MakeExample(_) => ("Make this picture", "Make this picture with its own prompt and seed."),
-            Self::SetCount(None) => {
-                ("As many as are quick", "Make four pictures at once where they take less than ten seconds together, else one.")
-            }
-            Self::SetCount(Some(1)) => ("1 picture", "Make one picture at once (batch count)."),
-            Self::SetCount(Some(2)) => ("2 pictures", "Make two pictures at once (batch count)."),
-            Self::SetCount(Some(4)) => ("4 pictures", "Make four pictures at once (batch count)."),
-            Self::SetCount(Some(8)) => ("8 pictures", "Make eight pictures at once (batch count)."),
-            Self::SetCount(Some(_)) => ("Number of pictures", "Make so many pictures at once (batch count)."),
-            Self::PointAt(_) => ("Point at this picture", "Point at this picture."),
-            Self::GoInSheet(..) => ("Go to the next picture", "Go to the next picture in this direction. Use the arrow keys."),
-            Self::Enlarge => ("Show large", "Show this picture large. Escape goes back."),
-            Self::BackToSheet => ("Back to all pictures", "Show the pictures side by side again. Escape does the same."),
-            Self::TogglePick => ("Pick", "Star this picture: it stays when you generate again, and is picked in the gallery."),
-            Self::NotePicks(..) => ("Pick", "Star these pictures."),
-            Self::NearSeeds => ("More like this", "Make four variations of this picture, with noise near its own."),
-            Self::NearWords => ("More like this, in words", "Make variations of this picture that each stress other words of its prompt."),
-            Self::CompareShown => ("Compare", "Compare two pictures: choose this for one, then for the other."),
-            Self::Trash => ("Move to the trash", "Move this picture to the system's trash. Ctrl+Z takes it back."),
-            Self::BringBack => ("Bring back the last deleted picture", "Take back the picture that was last moved to the trash."),
-            Self::ForgetTrash => ("Keep in the trash", "Leave pictures in the trash."),
-            Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
-            Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
-            Self::WeighWords(true) => ("More weight", "Give the word at the caret, or the selected words, a larger weight."),
-            Self::WeighWords(false) => ("Less weight", "Give the word at the caret, or the selected words, a smaller weight."),
-            Self::SwitchWords => (
-                "Switch words off or on",
-                "Make the part at the caret, or the selected words, a comment that no model reads, or words again.",
-            ),
-            Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
-            Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
-            Self::UseBuiltin => (
-                "Use the built-in model",
-                "Use the model included with Atelier, with its recommended settings. Your own files are remembered.",
-            ),
-            Self::UseOwnFiles => ("Use my own files", "Use your own model files. The built-in model stays available."),
-            Self::AddFiles => ("Add model files", "Choose model files. Atelier detects the role of each file."),
-            Self::ChooseFile(_) => ("Choose another file", "Choose another file for this part of the model."),
-            Self::ClearFile(_) => ("Remove this file", "Remove this file from the model. The file on disk is kept."),
-            Self::MoveFile(..) => ("Change the role of this file", "Use this file for another part of the model."),
-            Self::TakePaths(_) => ("Add", "Add the file with this path."),
-            Self::TakeImage(_) => ("Paste picture", "Use the picture on the clipboard."),
-            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Load the settings stored in this picture."),
-            Self::UseDropped(DroppedUse::Start) => {
-                ("Start from it", "Use this picture as the start picture of the next one (image to image).")
-            }
-            Self::UseDropped(DroppedUse::Reference) => {
-                ("Use it as reference", "Use this picture as a reference for the next one. Needs an edit model.")
-            }
-            Self::UseDropped(DroppedUse::Control) => ("Steer by it", "Use this picture as the control picture of the ControlNet."),
-            Self::UseDropped(DroppedUse::Gallery) => {
-                ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
-            }
-            Self::UseDropped(DroppedUse::Person) => ("Show a person", "Use PhotoMaker to show the person of this picture in the next one."),
-            Self::CloseDropped => ("Close", "Do not use this picture."),
-            Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
-            Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
-            Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
-            Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
-            Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
-            Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
-            Self::UseEmbedding(_) => ("Add this embedding", "Add this embedding. Write its name in a prompt to use it."),
-            Self::SearchLoras(_) => ("Search LoRAs", "Search the LoRAs of this disk."),
+            Self::SetFold(fold, opens) => (fold.label(*opens), tr!("create-show-these-settings-or")),
+            Self::SettingShown => (tr!("create-shown"), tr!("create-the-setting-is-in")),
+            Self::RollSeed => (tr!("create-roll-a-new-seed"), tr!("create-choose-a-random-seed")),
+            Self::LockSeed => (tr!("create-keep-this-seed"), tr!("create-lock-the-seed-so")),
+            Self::MakeExample(_) => (tr!("create-make-this-picture"), tr!("create-make-this-picture-with")),
+            Self::SetCount(None) => (tr!("create-as-many-as-are"), tr!("create-make-four-pictures-at")),
+            Self::SetCount(Some(1)) => (tr!("create-1-picture"), tr!("create-make-one-picture-at")),
+            Self::SetCount(Some(2)) => (tr!("create-2-pictures"), tr!("create-make-two-pictures-at")),
+            Self::SetCount(Some(4)) => (tr!("create-4-pictures"), tr!("create-make-four-pictures-at-once-batch")),
+            Self::SetCount(Some(8)) => (tr!("create-8-pictures"), tr!("create-make-eight-pictures-at")),
+            Self::SetCount(Some(_)) => (tr!("create-number-of-pictures"), tr!("create-make-so-many-pictures")),
+            Self::PointAt(_) => (tr!("create-point-at-this-picture"), tr!("create-point-at-this-picture-2")),
+            Self::GoInSheet(..) => (tr!("create-go-to-the-next"), tr!("create-go-to-the-next-picture-in")),
+            Self::Enlarge => (tr!("create-show-large"), tr!("create-show-this-picture-large")),
+            Self::BackToSheet => (tr!("create-back-to-all-pictures"), tr!("create-show-the-pictures-side")),
+            Self::TogglePick => (tr!("create-pick"), tr!("create-star-this-picture-it")),
+            Self::NotePicks(..) => (tr!("create-pick"), tr!("create-star-these-pictures")),
+            Self::NearSeeds => (tr!("create-more-like-this"), tr!("create-make-four-variations-of")),
+            Self::NearWords => (tr!("create-more-like-this-in"), tr!("create-make-variations-of-this")),
+            Self::CompareShown => (tr!("create-compare"), tr!("create-compare-two-pictures-choose")),
+            Self::Trash => (tr!("create-move-to-the-trash"), tr!("create-move-this-picture-to")),
+            Self::BringBack => (tr!("create-bring-back-the-last"), tr!("create-take-back-the-picture")),
+            Self::ForgetTrash => (tr!("create-keep-in-the-trash"), tr!("create-leave-pictures-in-the")),
+            Self::OlderPrompt => (tr!("create-older-prompt"), tr!("create-load-the-prompt-of")),
+            Self::NewerPrompt => (tr!("create-newer-prompt"), tr!("create-load-the-next-newer")),
+            Self::WeighWords(true) => (tr!("create-more-weight"), tr!("create-give-the-word-at")),
+            Self::WeighWords(false) => (tr!("create-less-weight"), tr!("create-give-the-word-at-the-caret")),
+            Self::SwitchWords => (tr!("create-switch-words-off-or"), tr!("create-make-the-part-at")),
+            Self::UsePrompt(_) => (tr!("create-use-this-prompt"), tr!("create-load-this-prompt")),
+            Self::SearchPrompts(_) => (tr!("create-search-prompts"), tr!("create-search-the-prompts-of")),
+            Self::UseBuiltin => (tr!("create-use-the-built-in"), tr!("create-use-the-model-included")),
+            Self::UseOwnFiles => (tr!("create-use-my-own-files"), tr!("create-use-your-own-model")),
+            Self::AddFiles => (tr!("create-add-model-files"), tr!("create-choose-model-files-atelier")),
+            Self::ChooseFile(_) => (tr!("create-choose-another-file"), tr!("create-choose-another-file-for")),
+            Self::ClearFile(_) => (tr!("create-remove-this-file"), tr!("create-remove-this-file-from")),
+            Self::MoveFile(..) => (tr!("create-change-the-role-of"), tr!("create-use-this-file-for")),
+            Self::TakePaths(_) => (tr!("common-add"), tr!("create-add-the-file-with")),
+            Self::TakeImage(_) => (tr!("create-paste-picture"), tr!("create-use-the-picture-on")),
+            Self::UseDropped(DroppedUse::Settings) => (tr!("create-use-its-settings"), tr!("create-load-the-settings-stored")),
+            Self::UseDropped(DroppedUse::Start) => (tr!("create-start-from-it"), tr!("create-use-this-picture-as")),
+            Self::UseDropped(DroppedUse::Reference) => (tr!("create-use-it-as-reference"), tr!("create-use-this-picture-as-a-reference")),
+            Self::UseDropped(DroppedUse::Control) => (tr!("create-steer-by-it"), tr!("create-use-this-picture-as-the-control")),
+            Self::UseDropped(DroppedUse::Gallery) => (tr!("create-add-to-the-gallery"), tr!("create-copy-this-picture-into")),
+            Self::UseDropped(DroppedUse::Person) => (tr!("create-show-a-person"), tr!("create-use-photomaker-to-show")),
+            Self::CloseDropped => (tr!("common-close"), tr!("create-do-not-use-this")),
+            Self::PlaceFile(_, Some(_)) => (tr!("create-use-this-file"), tr!("create-use-this-file-for-this-part")),
+            Self::PlaceFile(_, None) => (tr!("create-leave-this-file-out"), tr!("create-do-not-use-this-file")),
+            Self::TypePath(_) => (tr!("create-type-a-path"), tr!("create-type-or-paste-the")),
+            Self::AddLora => (tr!("create-choose-a-file"), tr!("create-choose-the-file-of")),
+            Self::UseLora(_) => (tr!("create-add-this-lora"), tr!("create-use-this-lora-for")),
+            Self::AddEmbedding => (tr!("create-choose-an-embedding"), tr!("create-choose-the-file-of-an-embedding")),
+            Self::UseEmbedding(_) => (tr!("create-add-this-embedding"), tr!("create-add-this-embedding-write")),
+            Self::SearchLoras(_) => (tr!("create-search-loras"), tr!("create-search-the-loras-of")),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
-            Self::Show(_) => ("Show this picture", "Show this picture."),
-            Self::Follow => ("Show the current picture", "Show the picture being generated, then the newest one."),
-            Self::Newer => ("Newer picture", "Show the next newer picture."),
-            Self::Older => ("Older picture", "Show the next older picture."),
+            Self::Show(_) => (tr!("create-show-this-picture"), tr!("create-show-this-picture-2")),
+            Self::Follow => (tr!("create-show-the-current-picture"), tr!("create-show-the-picture-being")),
+            Self::Newer => (tr!("create-newer-picture"), tr!("create-show-the-next-newer")),
+            Self::Older => (tr!("create-older-picture"), tr!("create-show-the-next-older")),
             Self::Recall(part) => (part.label(), part.tooltip()),
-            Self::RepeatWithChange(..) => {
-                ("Apply and run the same seed", "Apply this change and generate the picture again with the same seed.")
-            }
-            Self::ShowStep(_) => ("Show this step", "Show how the picture looked after this step."),
-            Self::GoOnFromStep => (
-                "Continue from here",
-                "Start the next picture with the steps up to this one, then continue with the current prompt, guidance and LoRAs.",
-            ),
-            Self::RerollFromStep => {
-                ("New details", "Regenerate this picture: the same up to this step, the rest with new noise. Earlier steps change more.")
-            }
-            Self::FinishDraft => ("Finish this draft", "Run the remaining steps of this draft."),
-            Self::BlendSeeds(true) => (
-                "Blend with a second seed",
-                "Variation seed: blend the noise of this seed with that of another seed, for small or large variations.",
-            ),
-            Self::BlendSeeds(false) => ("Use one seed", "Use the noise of one seed only."),
-            Self::RollSecondSeed => ("Roll a new second seed", "Choose another random variation seed."),
-            Self::MakeDrafts(true) => (
-                "Stop early, as drafts",
-                "Stop each picture after some steps and show it as a draft. Make many, then finish the ones you like.",
-            ),
-            Self::MakeDrafts(false) => ("Finish each picture", "Run all steps of each picture."),
-            Self::ClearEarlierSteps => ("Start over", "Start the next picture from its own first step."),
-            Self::ShowNotes(true) => ("Show the notes", "Show changes and problems of this picture."),
-            Self::ShowNotes(false) => ("Hide the notes", "Hide the notes. The mark on the picture stays."),
-            Self::StartFromShown => ("Start from this picture", "Use this picture as the start picture of the next one (image to image)."),
+            Self::RepeatWithChange(..) => (tr!("create-apply-and-run-the"), tr!("create-apply-this-change-and")),
+            Self::ShowStep(_) => (tr!("create-show-this-step"), tr!("create-show-how-the-picture")),
+            Self::GoOnFromStep => (tr!("create-continue-from-here"), tr!("create-start-the-next-picture")),
+            Self::RerollFromStep => (tr!("create-new-details"), tr!("create-regenerate-this-picture-the")),
+            Self::FinishDraft => (tr!("create-finish-this-draft"), tr!("create-run-the-remaining-steps")),
+            Self::BlendSeeds(true) => (tr!("create-blend-with-a-second"), tr!("create-variation-seed-blend-the")),
+            Self::BlendSeeds(false) => (tr!("create-use-one-seed"), tr!("create-use-the-noise-of")),
+            Self::RollSecondSeed => (tr!("create-roll-a-new-second"), tr!("create-choose-another-random-variation")),
+            Self::MakeDrafts(true) => (tr!("create-stop-early-as-drafts"), tr!("create-stop-each-picture-after")),
+            Self::MakeDrafts(false) => (tr!("create-finish-each-picture"), tr!("create-run-all-steps-of")),
+            Self::ClearEarlierSteps => (tr!("create-start-over"), tr!("create-start-the-next-picture-from-its")),
+            Self::ShowNotes(true) => (tr!("create-show-the-notes"), tr!("create-show-changes-and-problems")),
+            Self::ShowNotes(false) => (tr!("create-hide-the-notes"), tr!("create-hide-the-notes-the")),
+            Self::StartFromShown => (tr!("common-start-from-this-picture"), tr!("create-use-this-picture-as")),
             Self::Upscale(way) => way.words(),
-            Self::OpenPicture(_) => ("Open", "Show this picture and load its settings."),
-            Self::ReferenceShown => ("Use as reference", "Use this picture as a reference for the next one. Needs an edit model."),
-            Self::SaveAs => {
-                ("Save as…", "Save a copy of this picture as PNG, JPEG or WebP: the ending decides. It is already in your pictures folder.")
-            }
-            Self::SetSaveDialog(_) => ("Cancel", "Save nothing."),
-            Self::Save => ("Save", "Save the picture there."),
-            Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard."),
-            Self::OpenFolder => ("Show in folder", "Show this picture's file in your pictures folder."),
-            Self::ZoomIn => ("Zoom in", "Look closer."),
-            Self::ZoomOut => ("Zoom out", "Look from farther away."),
-            Self::ZoomFit => ("Fit to window", "Show the whole picture."),
-            Self::ZoomActual => ("Actual size", "Show one picture pixel per screen pixel."),
-            Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
+            Self::OpenPicture(_) => (tr!("create-open"), tr!("create-show-this-picture-and")),
+            Self::ReferenceShown => (tr!("create-use-as-reference"), tr!("create-use-this-picture-as-a-reference")),
+            Self::SaveAs => (tr!("create-save-as"), tr!("create-save-a-copy-of")),
+            Self::SetSaveDialog(_) => (tr!("common-cancel"), tr!("create-save-nothing")),
+            Self::Save => (tr!("create-save"), tr!("create-save-the-picture-there")),
+            Self::CopyPicture => (tr!("create-copy-picture"), tr!("create-copy-this-picture-to")),
+            Self::OpenFolder => (tr!("create-show-in-folder"), tr!("create-show-this-pictures-file")),
+            Self::ZoomIn => (tr!("create-zoom-in"), tr!("create-look-closer")),
+            Self::ZoomOut => (tr!("create-zoom-out"), tr!("create-look-from-farther-away")),
+            Self::ZoomFit => (tr!("create-fit-to-window"), tr!("create-show-the-whole-picture")),
+            Self::ZoomActual => (tr!("create-actual-size"), tr!("create-show-one-picture-pixel")),
+            Self::SetView(_) => (tr!("create-move-the-picture"), tr!("create-scroll-to-zoom-drag")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
-            Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is being generated."),
-            Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or("Nothing waits."),
-            Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("Already finished."),
-            Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is missing. Reinstall Atelier to restore it."),
-            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is already in use."),
-            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are already in use."),
+            Self::Cancel => shared.jobs.running().map(drop).ok_or(tr!("create-nothing-is-being-generated")),
+            Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or(tr!("create-nothing-waits")),
+            Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or(tr!("create-already-finished")),
+            Self::UseBuiltin if shared.next.builtin.is_err() => Err(tr!("create-the-built-in-model")),
+            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or(tr!("create-the-built-in-model-is-already")),
+            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or(tr!("create-your-own-files-are")),
             Self::OlderPrompt | Self::NewerPrompt | Self::WeighWords(_) | Self::SwitchWords if shared.screen != Screen::Create => {
-                Err("The prompt is in the Create view.")
+                Err(tr!("create-the-prompt-is-in"))
             }
-            Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
+            Self::OlderPrompt if state.prompts.prompts().is_empty() => Err(tr!("create-there-is-no-earlier")),
             Self::AddFiles | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
+                (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is"))
             }
             Self::ReferenceShown => {
-                state.session.shown().ok_or("There is no picture yet.")?;
+                state.session.shown().ok_or(tr!("create-there-is-no-picture"))?;
                 shared.takes_references()
             }
             Self::SaveAs => {
-                state.session.shown().map(drop).ok_or("There is no picture yet.")?;
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
+                state.session.shown().map(drop).ok_or(tr!("create-there-is-no-picture"))?;
+                (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is"))
             }
             Self::Save => {
-                let dialog = state.save_dialog.as_ref().ok_or("There is no question.")?;
-                (!dialog.path.trim().is_empty()).then_some(()).ok_or("Type a place first.")
+                let dialog = state.save_dialog.as_ref().ok_or(tr!("common-there-is-no-question"))?;
+                (!dialog.path.trim().is_empty()).then_some(()).ok_or(tr!("create-type-a-place-first"))
             }
             Self::Recall(RecallPart::Model) => {
-                let picture = state.session.shown().ok_or("There is no picture yet.")?;
-                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+                let picture = state.session.shown().ok_or(tr!("create-there-is-no-picture"))?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or(tr!("create-the-model-of-this"))
             }
             Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) | Self::NearSeeds | Self::NearWords => {
-                let picture = state.session.shown().ok_or("There is no picture yet.")?;
+                let picture = state.session.shown().ok_or(tr!("create-there-is-no-picture"))?;
                 let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
-                has_model.then_some(()).ok_or("Choose a model first.")
+                has_model.then_some(()).ok_or(tr!("create-choose-a-model-first"))
             }
             Self::Recall(_)
             | Self::StartFromShown
@@ -494,55 +456,55 @@ impl FeatureCommand for Command {
             | Self::Upscale(UpscaleMethod::Plain)
             | Self::TogglePick
             | Self::CompareShown
-            | Self::Trash => state.session.shown().map(drop).ok_or("There is no picture yet."),
-            Self::Enlarge => state.shows_sheet().then_some(()).ok_or("The picture is large already."),
-            Self::BackToSheet => state.goes_back_to_sheet().then_some(()).ok_or("There is one picture only."),
-            Self::BringBack => (!state.trashed.is_empty()).then_some(()).ok_or("No picture went to the trash."),
-            Self::GoInSheet(..) => state.sheet.is_several().then_some(()).ok_or("There is one picture only."),
+            | Self::Trash => state.session.shown().map(drop).ok_or(tr!("create-there-is-no-picture")),
+            Self::Enlarge => state.shows_sheet().then_some(()).ok_or(tr!("create-the-picture-is-large")),
+            Self::BackToSheet => state.goes_back_to_sheet().then_some(()).ok_or(tr!("create-there-is-one-picture")),
+            Self::BringBack => (!state.trashed.is_empty()).then_some(()).ok_or(tr!("create-no-picture-went-to")),
+            Self::GoInSheet(..) => state.sheet.is_several().then_some(()).ok_or(tr!("create-there-is-one-picture")),
             Self::UseDropped(DroppedUse::Settings) => {
                 let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
-                opened.map(drop).ok_or("This picture contains no settings.")
+                opened.map(drop).ok_or(tr!("create-this-picture-contains-no"))
             }
             Self::UseDropped(DroppedUse::Gallery) => {
                 let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
                 let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
-                has_files.then_some(()).ok_or("A pasted picture has no file.")
+                has_files.then_some(()).ok_or(tr!("create-a-pasted-picture-has"))
             }
             Self::UseDropped(DroppedUse::Reference) => {
-                state.dropped.as_ref().ok_or("There is no picture.")?;
+                state.dropped.as_ref().ok_or(tr!("create-there-is-no-picture-2"))?;
                 shared.takes_references()
             }
             Self::UseDropped(DroppedUse::Person) => {
-                state.dropped.as_ref().ok_or("There is no picture.")?;
+                state.dropped.as_ref().ok_or(tr!("create-there-is-no-picture-2"))?;
                 shared.takes_person()
             }
-            Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
+            Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or(tr!("create-there-is-no-picture-2")),
             Self::GoOnFromStep | Self::RerollFromStep => {
-                let shown = state.step_in_sight().ok_or("Choose an earlier step of a picture first, with the slider below it.")?;
-                let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
-                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+                let shown = state.step_in_sight().ok_or(tr!("create-choose-an-earlier-step"))?;
+                let picture = state.session.get(shown.id).ok_or(tr!("create-there-is-no-picture"))?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or(tr!("create-the-model-of-this"))
             }
-            Self::ClearEarlierSteps => (!shared.next.recipe.earlier_steps.is_empty())
-                .then_some(())
-                .ok_or("The next picture already starts from its own first step."),
+            Self::ClearEarlierSteps => {
+                (!shared.next.recipe.earlier_steps.is_empty()).then_some(()).ok_or(tr!("create-the-next-picture-already"))
+            }
             Self::FinishDraft => {
-                let picture = state.session.shown().ok_or("There is no picture yet.")?;
-                picture.recipe.draft_step().ok_or("This picture is already finished. To make drafts, turn on Stop early.")?;
-                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+                let picture = state.session.shown().ok_or(tr!("create-there-is-no-picture"))?;
+                picture.recipe.draft_step().ok_or(tr!("create-this-picture-is-already"))?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or(tr!("create-the-model-of-this"))
             }
-            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is already used."),
-            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or("Only one seed is used."),
-            Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
-            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or("Pictures already stop early."),
-            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or("All steps are already run."),
-            Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
-            Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
+            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or(tr!("create-a-second-seed-is")),
+            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or(tr!("create-only-one-seed-is")),
+            Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err(tr!("create-a-picture-of-one")),
+            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or(tr!("create-pictures-already-stop-early")),
+            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or(tr!("create-all-steps-are-already")),
+            Self::Newer => state.session.newer().map(drop).ok_or(tr!("create-this-is-the-newest")),
+            Self::Older => state.session.older().map(drop).ok_or(tr!("create-this-is-the-oldest")),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
-                state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
+                state.canvas_size_px().map(drop).ok_or(tr!("create-there-is-no-picture"))
             }
             Self::ShowSetting(number) => {
                 let used_as = PANEL_SETTINGS.get(*number).and_then(|it| it.used_as);
-                used_as.filter(|setting| !shared.uses(*setting)).map_or(Ok(()), |_| Err("The chosen model has no use for it."))
+                used_as.filter(|setting| !shared.uses(*setting)).map_or(Ok(()), |_| Err(tr!("create-the-chosen-model-has")))
             }
             Self::GenerateWith(_)
             | Self::GenerateOnceHere { .. }

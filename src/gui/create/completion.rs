@@ -7,6 +7,7 @@ use crate::gui::create::loras::known_loras;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::shared::Shared;
 use atelier_core::words::{NameKind, TypedName};
+use atelier_language::tr;
 
 /// Names that are offered at once.
 const MAX_CANDIDATES: usize = 8;
@@ -43,7 +44,7 @@ pub(crate) fn candidates(shared: &Shared, lists: &WordLists, typed: &TypedName<'
             let embeddings = known_embeddings(shared).filter(|(_, path)| has(stem(path)));
             let candidate = |path: &Path| Candidate {
                 name: stem(path).to_owned(),
-                about: "Embedding".to_owned(),
+                about: tr!("create-embedding").to_owned(),
                 text: stem(path).to_owned(),
                 embedding: Some(path.to_owned()),
             };
@@ -53,7 +54,7 @@ pub(crate) fn candidates(shared: &Shared, lists: &WordLists, typed: &TypedName<'
         NameKind::Wildcard => {
             let candidate = |name: &String| Candidate {
                 name: name.clone(),
-                about: "List of words".to_owned(),
+                about: tr!("create-list-of-words").to_owned(),
                 text: format!("__{name}__"),
                 embedding: None,
             };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::gui::shared::Shared;
+use atelier_language::tr;
 use atelier_library::{Family, ModelCard, Role};
 
 /// Embeddings of the library with their files.
@@ -22,5 +23,5 @@ pub(crate) fn takes_embeddings(shared: &Shared) -> bool {
 /// A sentence where it was made for models of another family than the chosen one.
 pub(crate) fn mismatch(card: &ModelCard, shared: &Shared) -> Option<String> {
     let (of_embedding, of_model) = (card.family.as_deref()?, shared.model_family()?);
-    (of_embedding != of_model).then(|| format!("Made for {of_embedding}; this model is {of_model}."))
+    (of_embedding != of_model).then(|| tr!("create-made-for-this-model", of_embedding, of_model))
 }

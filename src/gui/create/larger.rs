@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gui::shared::Shared;
 use atelier_core::recipe::{Hires, ImageSource, InitImage, Recipe, RedrawTiles};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 
 /// Denoising strength where details are drawn anew: enough for texture, too little to change what
@@ -31,18 +32,11 @@ pub enum UpscaleMethod {
 
 impl UpscaleMethod {
     /// Words of its menu entry, and its effect in a sentence.
-    pub(crate) const fn words(self) -> (&'static str, &'static str) {
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Plain => {
-                ("Upscale 2×", "Upscale this picture to twice the width and height, with an upscaler of the library if there is one.")
-            }
-            Self::Redraw => {
-                ("Upscale 2× and refine", "Upscale this picture and regenerate its fine details with its own prompt and model (hires fix).")
-            }
-            Self::Tiles => (
-                "Upscale 2× in tiles",
-                "Upscale this picture and regenerate its details tile by tile, for pictures that are too large for the memory.",
-            ),
+            Self::Plain => (tr!("create-upscale-2"), tr!("create-upscale-this-picture-to")),
+            Self::Redraw => (tr!("create-upscale-2-and-refine"), tr!("create-upscale-this-picture-and")),
+            Self::Tiles => (tr!("create-upscale-2-in-tiles"), tr!("create-upscale-this-picture-and-regenerate-its")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::gui::shared::Shared;
+use atelier_language::tr;
 use atelier_library::{ModelCard, ModelKind};
 
 /// A LoRA of the library.
@@ -36,7 +37,7 @@ impl<'a> KnownLora<'a> {
     /// A sentence where it was made for models of another family than the chosen one.
     pub(crate) fn mismatch(&self, shared: &Shared) -> Option<String> {
         let (of_lora, of_model) = (self.family()?, shared.model_family()?);
-        (of_lora != of_model).then(|| format!("Made for {of_lora}; this model is {of_model}."))
+        (of_lora != of_model).then(|| tr!("create-made-for-this-model-is", of_lora, of_model))
     }
 }
 

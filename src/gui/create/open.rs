@@ -15,6 +15,7 @@ use crate::gui::gallery;
 use crate::gui::guides::update::start_from;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_language::tr;
 use atelier_media::Tool;
 use atelier_studio::opened_picture::OpenedPicture;
 
@@ -25,7 +26,7 @@ pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &Context<'_>) {
         Worker::Files,
         move || work::open_all(paths, &known.known()),
         move |files, features, context| {
-            context.name_change(if dropped { "Add files" } else { "Open files" });
+            context.name_change(if dropped { tr!("create-add-files") } else { tr!("create-open-files") });
             opened(features.create, files, dropped, context);
         },
     );
@@ -48,8 +49,7 @@ fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, dropped: bool, conte
 fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let is_own = picture.tool == Tool::Atelier;
-    let mut words =
-        if is_own { format!("Loaded prompt, seed and settings of {name}.") } else { format!("Loaded the recognised settings of {name}.") };
+    let mut words = if is_own { tr!("create-loaded-prompt-seed-and", name) } else { tr!("create-loaded-the-recognised-settings", name) };
     for sentence in picture.sentences() {
         words.push(' ');
         words.push_str(&sentence);
@@ -82,7 +82,7 @@ fn offer(state: &mut State, pictures: Vec<(PathBuf, Option<Box<OpenedPicture>>)>
 
 /// Asks what a pasted picture is for.
 pub(crate) fn offer_pasted(state: &mut State, image: Rgb8, context: &Context<'_>) {
-    let name = format!("Picture of {} × {} pixels", image.width(), image.height());
+    let name = tr!("create-picture-of-pixels", width = image.width(), height = image.height());
     state.dropped = Some(DroppedPictures { images: vec![ImageSource::Pixels(image)], name, opened: None });
     state.focus_dialog = true;
     context.egui.request_repaint();
@@ -100,7 +100,7 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
         DroppedUse::Start => {
             if let Some(image) = images.into_iter().next() {
                 start_from(image, context);
-                context.notice(format!("{name} is the start picture of the next one."));
+                context.notice(tr!("create-is-the-start-picture", name));
             }
         }
         DroppedUse::Gallery => {
@@ -113,16 +113,16 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
         DroppedUse::Control => {
             if let Some(image) = images.into_iter().next() {
                 context.shared.next.recipe.set_control_picture(image);
-                context.notice(format!("{name} is the control picture of the next one."));
+                context.notice(tr!("create-is-the-control-picture", name));
             }
         }
         DroppedUse::Person => {
             context.shared.add_person_pictures(images);
-            context.notice(format!("{name} shows the person of the next picture."));
+            context.notice(tr!("create-shows-the-person-of", name));
         }
         DroppedUse::Reference => {
             context.shared.next.recipe.reference_images.extend(images);
-            context.notice(format!("{name} is a reference of the next picture."));
+            context.notice(tr!("create-is-a-reference-of", name));
         }
     }
 }

@@ -3,41 +3,47 @@
 
 use crate::settings::Fold;
 use atelier_core::recipe::FamilySetting;
+use atelier_language::{self as language, tr};
 
 impl Fold {
     /// Label of the command that folds it, or unfolds it.
-    pub(crate) const fn label(self, opens: bool) -> &'static str {
+    pub(crate) fn label(self, opens: bool) -> &'static str {
         match (self, opens) {
-            (Self::Sampling, true) => "Unfold sampling",
-            (Self::Sampling, false) => "Fold sampling",
-            (Self::Upscale, true) => "Unfold upscale",
-            (Self::Upscale, false) => "Fold upscale",
-            (Self::Guides, true) => "Unfold guides",
-            (Self::Guides, false) => "Fold guides",
-            (Self::Loras, true) => "Unfold LoRAs",
-            (Self::Loras, false) => "Fold LoRAs",
-            (Self::More, true) => "Unfold more settings",
-            (Self::More, false) => "Fold more settings",
+            (Self::Sampling, true) => tr!("create-unfold-sampling"),
+            (Self::Sampling, false) => tr!("create-fold-sampling"),
+            (Self::Upscale, true) => tr!("create-unfold-upscale"),
+            (Self::Upscale, false) => tr!("create-fold-upscale"),
+            (Self::Guides, true) => tr!("create-unfold-guides"),
+            (Self::Guides, false) => tr!("create-fold-guides"),
+            (Self::Loras, true) => tr!("create-unfold-loras"),
+            (Self::Loras, false) => tr!("create-fold-loras"),
+            (Self::More, true) => tr!("create-unfold-more-settings"),
+            (Self::More, false) => tr!("create-fold-more-settings"),
         }
     }
 }
 
 /// A setting: the name of its row, where that is folded, and the words of its command.
 pub struct PanelSetting {
-    /// The name of its row.
-    pub(crate) row: &'static str,
+    /// The text of the name of its row.
+    row: &'static str,
     pub(crate) fold: Fold,
     label: &'static str,
-    /// A sentence with the names that people know it by.
+    /// The text of a sentence with the names that people know it by.
     names: &'static str,
     /// What models must use for it to be shown; `None`: all do.
     pub(crate) used_as: Option<FamilySetting>,
 }
 
 impl PanelSetting {
+    /// The name of its row.
+    pub(crate) fn row(&self) -> &'static str {
+        language::text(self.row)
+    }
+
     /// Label and tooltip of the command that shows it.
-    pub(crate) const fn words(&self) -> (&'static str, &'static str) {
-        (self.label, self.names)
+    pub(crate) fn words(&self) -> (&'static str, &'static str) {
+        (language::text(self.label), language::text(self.names))
     }
 }
 
@@ -56,7 +62,7 @@ macro_rules! panel_settings {
         pub(crate) const PANEL_SETTINGS: &[PanelSetting] = &[$(PanelSetting {
             row: $row,
             fold: Fold::$fold,
-            label: concat!("Setting: ", $label),
+            label: $label,
             names: $names,
             used_as: used_as!($($used_as)?),
         },)*];
@@ -64,40 +70,40 @@ macro_rules! panel_settings {
 }
 
 panel_settings! {
-    "Steps", Sampling, "steps", "Show the number of sampling steps (iterations).";
-    "Guidance", Sampling, "guidance", "Show guidance (CFG scale, classifier-free guidance).";
-    "Stop early", Sampling, "stop early", "Show drafts, which stop after a step.";
-    "Sampler", Sampling, "sampler", "Show the sampling method: Euler, DPM++, LCM, UniPC.";
-    "Scheduler", Sampling, "scheduler", "Show the noise schedule: Karras, exponential, AYS, SGM uniform, beta.";
-    "Seed", Sampling, "seed", "Show the seed of the noise, or draw it at random.";
-    "Blend", Sampling, "second seed", "Show the variation seed (subseed) and its strength.";
-    "Previews", More, "previews", "Show how a picture is shown while it forms (live preview, TAESD).";
-    "Distilled", More, if DistilledGuidance, "distilled guidance", "Show distilled guidance (Flux guidance, distilled CFG).";
-    "Flow shift", More, if FlowShift, "flow shift", "Show the shift of flow models (ModelSamplingFlux, discrete flow shift).";
-    "Eta", More, "eta", "Show the noise of ancestral samplers (eta, s_noise).";
-    "CLIP skip", More, if ClipSkip, "CLIP skip", "Show how many CLIP layers are skipped (stop at CLIP layers).";
-    "Image CFG", More, if ImageGuidance, "image guidance", "Show guidance by the start picture (image CFG, pix2pix, edit).";
-    "Skip layers", More, if SkipLayers, "skip-layer guidance", "Show skip-layer guidance (SLG).";
-    "Step shift", More, if TimestepShift, "timestep shift", "Show the timestep shift of distilled models (NitroSD).";
-    "Seamless", More, "seamless tiling", "Show seamless tiling (circular padding, patterns, textures).";
-    "Step cache", More, "step cache", "Show step caches (EasyCache, TeaCache, FBCache, TaylorSeer, Spectrum).";
-    "Sigmas", More, "sigmas", "Show noise levels of your own (custom sigmas, AYS, turbo).";
-    "Arguments", More, "sampler arguments", "Show further arguments of the sampling (APG, LCM noise, gamma).";
-    "References", More, "reference pictures", "Show how reference pictures are resized and numbered.";
-    "Prediction", More, "prediction", "Show what the model predicts (v-prediction, epsilon, flow, zero-SNR).";
-    "Zero timestep", More, if ZeroCondT, "zero timestep of references", "Show the timestep of reference pictures (zero_cond_t, Qwen-Image-Edit 2511).";
-    "Chroma masks", More, if ChromaMasks, "Chroma's masks", "Show which padding Chroma sees (DiT mask, T5 mask).";
-    "VAE format", More, if VaeFormat, "VAE format", "Show which latents PiD's decoder reads.";
-    "Weight type", More, "weight type", "Show the number type of weights (quantise at load, q8_0, fp8, --type).";
-    "Type rules", More, "type rules", "Show number types by the names of weights (tensor type rules).";
-    "Noise", More, "noise generator", "Show the random number generator of the noise (RNG, GPU or CPU noise).";
-    "Sampler noise", More, "sampler's noise generator", "Show the random number generator of what samplers add (sampler RNG).";
-    "LoRAs", More, "LoRA mode", "Show when LoRAs are applied (merge, bake, at run time).";
-    "Threads", More, "threads", "Show how many CPU threads compute.";
-    "Loading", More, "map files", "Show whether model files are mapped into memory (mmap).";
-    "VAE tiling", More, "VAE tiling", "Show decoding in tiles (tiled VAE, tile size, tile overlap).";
-    "VAE range", More, if VaeConvScale, "VAE range", "Show the safe range of SDXL's VAE (black pictures, no-half-vae, VAE conv scale).";
-    "Attention", More, "flash attention", "Show flash attention (xformers, SDP).";
+    "create-steps", Sampling, "create-setting-steps", "create-show-the-number-of";
+    "create-guidance", Sampling, "create-setting-guidance", "create-show-guidance-cfg-scale";
+    "create-stop-early", Sampling, "create-setting-stop-early", "create-show-drafts-which-stop";
+    "create-sampler", Sampling, "create-setting-sampler", "create-show-the-sampling-method";
+    "create-scheduler", Sampling, "create-setting-scheduler", "create-show-the-noise-schedule";
+    "create-seed-2", Sampling, "create-setting-seed", "create-show-the-seed-of";
+    "create-blend", Sampling, "create-setting-second-seed", "create-show-the-variation-seed";
+    "create-previews", More, "create-setting-previews", "create-show-how-a-picture";
+    "create-distilled", More, if DistilledGuidance, "create-setting-distilled-guidance", "create-show-distilled-guidance-flux";
+    "create-flow-shift", More, if FlowShift, "create-setting-flow-shift", "create-show-the-shift-of";
+    "create-eta", More, "create-setting-eta", "create-show-the-noise-of";
+    "create-clip-skip", More, if ClipSkip, "create-setting-clip-skip", "create-show-how-many-clip";
+    "create-image-cfg", More, if ImageGuidance, "create-setting-image-guidance", "create-show-guidance-by-the";
+    "create-skip-layers", More, if SkipLayers, "create-setting-skip-layer-guidance", "create-show-skip-layer-guidance";
+    "create-step-shift", More, if TimestepShift, "create-setting-timestep-shift", "create-show-the-timestep-shift";
+    "create-seamless", More, "create-setting-seamless-tiling", "create-show-seamless-tiling-circular";
+    "create-step-cache", More, "create-setting-step-cache", "create-show-step-caches-easycache";
+    "create-sigmas", More, "create-setting-sigmas", "create-show-noise-levels-of";
+    "create-arguments", More, "create-setting-sampler-arguments", "create-show-further-arguments-of";
+    "create-references", More, "create-setting-reference-pictures", "create-show-how-reference-pictures";
+    "create-prediction", More, "create-setting-prediction", "create-show-what-the-model";
+    "create-zero-timestep", More, if ZeroCondT, "create-setting-zero-timestep-of", "create-show-the-timestep-of";
+    "create-chroma-masks", More, if ChromaMasks, "create-setting-chromas-masks", "create-show-which-padding-chroma";
+    "create-vae-format", More, if VaeFormat, "create-setting-vae-format", "create-show-which-latents-pids";
+    "create-weight-type", More, "create-setting-weight-type", "create-show-the-number-type";
+    "create-type-rules", More, "create-setting-type-rules", "create-show-number-types-by";
+    "create-noise", More, "create-setting-noise-generator", "create-show-the-random-number";
+    "create-sampler-noise", More, "create-setting-samplers-noise-generator", "create-show-the-random-number-generator-of";
+    "create-loras", More, "create-setting-lora-mode", "create-show-when-loras-are";
+    "create-threads", More, "create-setting-threads", "create-show-how-many-cpu";
+    "create-loading", More, "create-setting-map-files", "create-show-whether-model-files";
+    "create-vae-tiling", More, "create-setting-vae-tiling", "create-show-decoding-in-tiles";
+    "create-vae-range", More, if VaeConvScale, "create-setting-vae-range", "create-show-the-safe-range";
+    "create-attention", More, "create-setting-flash-attention", "create-show-flash-attention-xformers";
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_gallery::{PictureFlag, PictureId, PictureSummary};
+use atelier_language::tr;
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
@@ -263,8 +264,7 @@ fn loaded(state: &mut State, conversion: Conversion, result: Result<Rgb8, FileEr
             if let Some(picture) = state.session.get_mut(conversion.id) {
                 picture.stored = PictureFile::Failed;
             }
-            context.shared.error =
-                Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted. Its settings are still here."));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("create-the-file-may-have")));
         }
     }
 }

@@ -3,6 +3,7 @@
 use atelier_core::format::{duration, file_size_rounded};
 use atelier_core::placement::Module;
 use atelier_engine::{Begin, JobPhase, Step};
+use atelier_language::tr;
 
 /// Weight of the newest step in the smoothed seconds per step, 0 to 1.
 const PACE_WEIGHT: f32 = 0.4;
@@ -114,28 +115,33 @@ impl Progress {
     pub fn what(&self) -> String {
         let batch = |picture: u32| match self.pictures() {
             1 => String::new(),
-            pictures => format!("Picture {} of {pictures} · ", picture + 1),
+            pictures => tr!("create-picture-of", picture = picture + 1, pictures),
         };
         match self.phase {
-            _ if !self.behind.is_empty() => format!("Waiting for the memory of {}", self.behind.join(", ")),
-            None => "Getting ready".into(),
-            Some(JobPhase::Loading { module: None, .. }) => "Loading the model".into(),
+            _ if !self.behind.is_empty() => tr!("create-waiting-for-the-memory", behind = self.behind.join(", ")),
+            None => tr!("create-getting-ready").into(),
+            Some(JobPhase::Loading { module: None, .. }) => tr!("create-loading-the-model").into(),
             Some(JobPhase::Loading { module: Some(module), bytes_done, bytes_total }) => {
-                let name = if module == Module::Diffusion { "diffusion model" } else { module.label() };
+                let name = if module == Module::Diffusion { tr!("create-diffusion-model") } else { module.label() };
                 if bytes_total == 0 {
-                    format!("Loading the {name}")
+                    tr!("create-loading-the", name)
                 } else {
-                    format!("Loading the {name} · {} of {}", file_size_rounded(bytes_done), file_size_rounded(bytes_total))
+                    tr!(
+                        "create-loading-the-of",
+                        name,
+                        bytes_done = file_size_rounded(bytes_done),
+                        bytes_total = file_size_rounded(bytes_total)
+                    )
                 }
             }
-            Some(JobPhase::Encoding) => "Encoding the prompt".into(),
+            Some(JobPhase::Encoding) => tr!("create-encoding-the-prompt").into(),
             Some(JobPhase::Denoising { picture }) => match self.step {
-                Some(step) => format!("{}Step {} of {}", batch(picture), (step.done + 1).min(step.total), step.total),
-                None => format!("{}Sampling", batch(picture)),
+                Some(step) => tr!("create-step-of", batch = batch(picture), done = (step.done + 1).min(step.total), total = step.total),
+                None => tr!("create-sampling", batch = batch(picture)),
             },
-            Some(JobPhase::Decoding { picture }) => format!("{}Decoding", batch(picture)),
-            Some(JobPhase::Upscaling { tiles: 0, .. }) => "Upscaling".into(),
-            Some(JobPhase::Upscaling { tile, tiles }) => format!("Upscaling · tile {} of {tiles}", (tile + 1).min(tiles)),
+            Some(JobPhase::Decoding { picture }) => tr!("create-decoding", batch = batch(picture)),
+            Some(JobPhase::Upscaling { tiles: 0, .. }) => tr!("create-upscaling").into(),
+            Some(JobPhase::Upscaling { tile, tiles }) => tr!("create-upscaling-tile-of", tile = (tile + 1).min(tiles), tiles),
         }
     }
 
@@ -143,7 +149,7 @@ impl Progress {
     #[must_use]
     pub fn pace(&self) -> Option<String> {
         let left = self.left_secs()?;
-        Some(format!("{} a step · {} left", duration(self.pace_secs), duration(left.max(1.0).round())))
+        Some(tr!("create-a-step-left", pace_secs = duration(self.pace_secs), left = duration(left.max(1.0).round())))
     }
 }
 

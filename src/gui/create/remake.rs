@@ -10,6 +10,7 @@ use crate::gui::create::state::State;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;
+use atelier_language::tr;
 use atelier_studio::opened_picture;
 
 /// Makes other pictures of these files, with the settings that they tell.
@@ -38,11 +39,11 @@ fn remake_pictures(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe
         }
     };
     context.notice(match (remake, recipes.len()) {
-        (Remake::Upscale(_), 1) => "Upscaling this picture. The result appears in the gallery.".to_owned(),
-        (Remake::Upscale(_), count) => format!("Upscaling {count} pictures, one after another. The results appear in the gallery."),
-        (Remake::FinishDraft, 0) => "No draft is selected. To make drafts, turn on Stop early.".to_owned(),
-        (Remake::FinishDraft, 1) => "Finishing this draft. The picture appears in the gallery.".to_owned(),
-        (Remake::FinishDraft, count) => format!("Finishing {count} drafts, one after another. The pictures appear in the gallery."),
+        (Remake::Upscale(_), 1) => tr!("create-upscaling-this-picture-the").to_owned(),
+        (Remake::Upscale(_), count) => tr!("create-upscaling-pictures-one-after", count),
+        (Remake::FinishDraft, 0) => tr!("create-no-draft-is-selected").to_owned(),
+        (Remake::FinishDraft, 1) => tr!("create-finishing-this-draft-the").to_owned(),
+        (Remake::FinishDraft, count) => tr!("create-finishing-drafts-one-after", count),
     });
     let lane = if recipes.len() == 1 { Lane::Interactive } else { Lane::Batch };
     for recipe in recipes {

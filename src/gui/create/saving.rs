@@ -1,6 +1,7 @@
 //! Saving the picture shown somewhere else: the ending of the name decides the format. Where the
 //! system has no file dialog, a person types the place. Nothing here waits.
 
+use atelier_language::tr;
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
@@ -17,10 +18,10 @@ use crate::gui::workers::Worker;
 /// Asks where the picture shown goes.
 pub(super) fn ask(state: &State, context: &mut Context<'_>) {
     let Some(id) = state.session.shown().map(|picture| picture.id) else { return };
-    let dialog = FileDialog::target("Save picture as", file_name(state, id))
-        .filter("PNG picture", &["png"])
-        .filter("JPEG picture", &["jpg", "jpeg"])
-        .filter("WebP picture", &["webp"]);
+    let dialog = FileDialog::target(tr!("create-save-picture-as"), file_name(state, id))
+        .filter(tr!("common-png-picture"), &["png"])
+        .filter(tr!("create-jpeg-picture"), &["jpg", "jpeg"])
+        .filter(tr!("create-webp-picture"), &["webp"]);
     let without = |features: Features<'_>, _: &mut Context<'_>| {
         let state = features.create;
         if let Some(id) = state.session.shown().map(|picture| picture.id) {
@@ -64,14 +65,14 @@ fn write(state: &State, dialog: &SaveDialog, target: PathBuf, context: &mut Cont
         Worker::Files,
         move || work::save_as(&target, &picture, quality, replaces),
         move |saved, features, context| match saved {
-            Ok(SaveResult::Saved(path)) => context.notice(format!("Saved as {}", path.display())),
+            Ok(SaveResult::Saved(path)) => context.notice(tr!("create-saved-as", path = path.display())),
             Ok(SaveResult::Exists(path)) => {
                 let asked = SaveDialog { path: path.display().to_string(), is_typed: true, replaced: Some(path), ..dialog };
                 features.create.save_dialog = Some(Box::new(asked));
                 features.create.focus_dialog = true;
             }
             Err(error) => {
-                context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
+                context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("create-choose-another-folder-or")));
             }
         },
     );

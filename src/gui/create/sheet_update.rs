@@ -12,6 +12,7 @@ use atelier_core::recipe::Recipe;
 use atelier_engine::JobId;
 use atelier_gallery::PictureId;
 use atelier_gallery::queue::{Lane, QueuedJobId};
+use atelier_language::tr;
 use atelier_studio::gallery_service::GalleryRequest;
 
 /// Neighbours that are made of a picture at once.
@@ -39,7 +40,7 @@ pub(crate) fn make_near(state: &mut State, make: impl FnOnce(&Recipe) -> Vec<Rec
     recipe.placement = context.shared.next.recipe.placement.clone();
     let recipes = make(&recipe);
     if recipes.is_empty() {
-        context.notice("This prompt has no words to vary.");
+        context.notice(tr!("create-this-prompt-has-no"));
     }
     state.session.choose_pointed();
     for recipe in recipes {
@@ -101,11 +102,11 @@ pub(crate) fn compare(state: &mut State, context: &mut Context<'_>) {
                 state.session.choose_pointed();
                 context.follow_up(gallery::Command::CompareFrom(context.shared.screen, first, second));
             }
-            (_, None) | (None, _) => context.notice("A picture is still being saved. Try again in a moment."),
+            (_, None) | (None, _) => context.notice(tr!("create-a-picture-is-still")),
         },
         None => {
             state.sheet.compared = Some(shown.id);
-            context.notice("Now point at another picture and press X to compare the two.");
+            context.notice(tr!("create-now-point-at-another"));
         }
     }
 }
@@ -114,7 +115,7 @@ pub(crate) fn compare(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn trash(state: &mut State, context: &mut Context<'_>) {
     let Some(picture) = state.session.shown() else { return };
     let (Some(number), PictureFile::At(_)) = (picture.kept, &picture.stored) else {
-        context.notice("This picture is still being saved. Try again in a moment.");
+        context.notice(tr!("create-this-picture-is-still"));
         return;
     };
     let id = picture.id;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_gallery::PictureSummary;
+use atelier_language::tr;
 use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
@@ -214,21 +215,21 @@ impl PreviewChoice {
     pub const ALL: [Self; 3] = [Self::Off, Self::Quick, Self::Fine];
 
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Off => "Off",
-            Self::Quick => "Quick",
-            Self::Fine => "Fine",
+            Self::Off => tr!("create-off"),
+            Self::Quick => tr!("create-quick"),
+            Self::Fine => tr!("create-fine"),
         }
     }
 
     /// Its effect, in a sentence.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
-            Self::Off => "Show the picture only when it is finished.",
-            Self::Quick => "A rough preview during generation, at almost no cost.",
-            Self::Fine => "A sharper preview after each step, with the tiny autoencoder (TAESD) if there is one. A little slower.",
+            Self::Off => tr!("create-show-the-picture-only"),
+            Self::Quick => tr!("create-a-rough-preview-during"),
+            Self::Fine => tr!("create-a-sharper-preview-after"),
         }
     }
 }

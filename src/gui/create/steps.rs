@@ -13,6 +13,7 @@ use crate::gui::shared::random_seed;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::{PartialRecipe, Recipe};
+use atelier_language::tr;
 
 impl State {
     /// The picture shown, where it is no canvas and none that forms.
@@ -106,7 +107,7 @@ pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.next.recipe);
     let step = shown.step;
     context.shared.next.apply_settings(&settings);
-    context.notice(format!("The next picture continues from step {step}. Change the prompt, guidance or LoRAs, then generate."));
+    context.notice(tr!("create-the-next-picture-continues", step));
 }
 
 /// The recipe of the picture shown with the same steps up to the one in sight, and another seed

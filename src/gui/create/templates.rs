@@ -10,6 +10,7 @@ use crate::gui::workers::Worker;
 use atelier_core::recipe::Recipe;
 use atelier_core::words::{NoWildcards, Wildcards};
 use atelier_gallery::queue::Lane;
+use atelier_language::tr;
 use atelier_library::disk::WildcardLists;
 
 /// Lists that could not be read and are told at once.
@@ -45,10 +46,10 @@ pub(crate) fn tell_unread(unread: Vec<String>, context: &mut Context<'_>) {
 fn choose(state: &State, recipe: &Recipe, lane: Lane, lists: &dyn Wildcards, context: &mut Context<'_>) {
     let chosen = recipe.choose_pictures(random_seed(), lists);
     if let Some(fault) = chosen.faults.first() {
-        return context.notice(format!("{fault} No picture is made."));
+        return context.notice(tr!("create-no-picture-is-made", fault));
     }
     if let [one] = chosen.recipes.as_slice() {
-        context.notice(format!("Prompt: {}", one.prompt));
+        context.notice(tr!("create-prompt", prompt = one.prompt));
     }
     for mut recipe in chosen.recipes {
         context.shared.next.take_loras_of(&mut recipe);

@@ -39,6 +39,7 @@ use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, Se
 use atelier_core::words::Prompt;
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
+use atelier_language::tr;
 use atelier_studio::queue::QueueRequest;
 
 /// Reads the lists that complete prompts.
@@ -92,7 +93,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             };
             let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
             context.queue.send(QueueRequest::Add(Box::new(job)));
-            context.notice("The picture waits in the queue for its model.");
+            context.notice(tr!("create-the-picture-waits-in"));
         }
         Command::GenerateWith(recipe) => generate(state, *recipe, context),
         Command::Cancel => {
@@ -138,7 +139,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.shared.screen = Screen::Create;
                 state.wanted_setting = Some(number);
                 state.open_folds.insert(setting.fold);
-                widgets::want_row(context.egui, setting.row);
+                widgets::want_row(context.egui, setting.row());
             }
         }
         Command::SetFold(fold, true) => drop(state.open_folds.insert(fold)),
@@ -153,11 +154,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::UseBuiltin => context.shared.next.use_builtin(),
         Command::UseOwnFiles => context.shared.next.use_own_files(),
         Command::AddFiles => {
-            let dialog = FileDialog::files("Add model files").models().filter("All files", &["*"]);
+            let dialog = FileDialog::files(tr!("create-add-model-files")).models().filter(tr!("create-all-files"), &["*"]);
             choose(dialog, context, |paths, _, context| add_files(paths, context));
         }
         Command::ChooseFile(role) => {
-            let dialog = FileDialog::file(format!("Choose a file: {}", role.label())).models().filter("All files", &["*"]);
+            let dialog =
+                FileDialog::file(tr!("create-choose-a-file-2", role = role.label())).models().filter(tr!("create-all-files"), &["*"]);
             choose_one(dialog, context, move |path, _, context| context.shared.next.use_file(role, path));
         }
         Command::ClearFile(role) => context.shared.next.recipe.files.remove(role),
@@ -177,13 +179,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::WeighWords(raises) => {
             let recipe = &mut context.shared.next.recipe;
             if !prompt_field::edit_selected(context.egui, recipe, |prompt, words| prompt.with_weight(words, raises)) {
-                context.notice("Put the caret on a word of the prompt, or select words.");
+                context.notice(tr!("create-put-the-caret-on"));
             }
         }
         Command::SwitchWords => {
             let switch = |prompt: &Prompt<'_>, words: Range<usize>| prompt.with_switched(words);
             if !prompt_field::edit_selected(context.egui, &mut context.shared.next.recipe, switch) {
-                context.notice("Put the caret on words of the prompt, or select a part with all of its brackets.");
+                context.notice(tr!("create-put-the-caret-on-words-of"));
             }
         }
         Command::UsePrompt(prompt) => {
@@ -209,13 +211,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::AddLora => choose_one(FileDialog::file("Choose a LoRA").models(), context, |path, _, context| {
+        Command::AddLora => choose_one(FileDialog::file(tr!("create-choose-a-lora")).models(), context, |path, _, context| {
             context.shared.next.use_lora(path);
             context.shared.next.take_prompt_loras();
         }),
         Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => {
-            let dialog = FileDialog::file("Choose an embedding").models();
+            let dialog = FileDialog::file(tr!("create-choose-an-embedding-2")).models();
             choose_one(dialog, context, |path, _, context| context.shared.next.use_embedding(path));
         }
         Command::UseEmbedding(path) => context.shared.next.use_embedding(path),
@@ -314,7 +316,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ReferenceShown => {
             if let Some(image) = shown_image(state) {
                 context.shared.next.recipe.reference_images.push(image);
-                context.notice("This picture is a reference of the next one.");
+                context.notice(tr!("create-this-picture-is-a"));
             }
         }
         Command::SaveAs => saving::ask(state, context),
@@ -372,7 +374,7 @@ fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
     }
     let seed = state.last_asked.as_ref().filter(|asked| asked.recipe == recipe).map_or(recipe.seed, |asked| asked.next_seed);
     if seed != recipe.seed {
-        context.notice(format!("This picture was asked for already: the next one has seed {seed}."));
+        context.notice(tr!("create-this-picture-was-asked", seed));
     }
     let next_seed = seed.checked_add(i64::from(recipe.batch_count.max(1))).unwrap_or_default();
     state.last_asked = Some(AskedRecipe { recipe: recipe.clone(), next_seed });
@@ -381,7 +383,7 @@ fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
 
 fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if context.shared.queue.pause != PauseMode::No {
-        context.notice("The queue is paused: this picture waits until you resume it.");
+        context.notice(tr!("create-the-queue-is-paused"));
     }
     context.shared.next.recent_recipes.remember(&recipe);
     state.prompts.remember(&recipe.prompt);

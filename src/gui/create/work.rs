@@ -12,6 +12,7 @@ use atelier_core::paths::{self, Paths};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::Picture;
+use atelier_language::tr;
 use atelier_library::diffusers_files;
 use atelier_media::{ExportFormat, export_bytes, export_pixels};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
@@ -57,7 +58,7 @@ pub(crate) fn missing(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is
 /// in no index.
 pub(crate) fn keep(destination: &Destination, picture: &Picture, paths: Option<Paths>) -> Result<PathBuf, Advice> {
-    let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier.";
+    let hint = tr!("create-the-picture-is-still");
     let path = destination.write(picture).map_err(|error| Advice::new(error.to_string(), hint))?;
     let folder = path.parent();
     if let Err(sentence) = PictureIndex::new(paths).add(&path, folder, None, None) {
@@ -113,7 +114,7 @@ pub(crate) fn save_as(target: &Path, picture: &SavedPicture, quality: u8, replac
             results::encode_picture(recipe, info, notes, pixels)?
         }
         (_, Some(pixels)) => export_pixels(pixels, format)?,
-        (_, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
+        (_, None) => return Err(failed(io::Error::other(tr!("create-the-picture-is-no")))),
     };
     paths::write_atomic_bytes(&target, &bytes).map_err(failed)?;
     Ok(SaveResult::Saved(target))

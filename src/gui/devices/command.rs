@@ -8,6 +8,7 @@ use crate::gui::shared::Shared;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
+use atelier_language::tr;
 use atelier_studio::trials::Trials;
 
 /// Command of the Devices view.
@@ -92,62 +93,41 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),
+            Self::Move(CardMove { part: CardPart::Runtime, .. }) => (tr!("devices-run-here"), tr!("devices-run-this-module-on")),
             Self::Move(CardMove { part: CardPart::Weights, .. }) => {
-                ("Keep the weights here", "Keep the weights on this device. They are copied to the module's device while it runs.")
+                (tr!("devices-keep-the-weights-here"), tr!("devices-keep-the-weights-on"))
             }
-            Self::TogglePin(_) => ("Pin", "Pinned: suggestions do not move this module. Press P on its card."),
-            Self::SetBudget(_, Some(_)) => {
-                ("Set a budget", "Limit the memory used on this device. Drag the handle on the bar, or type a number.")
-            }
-            Self::SetBudget(_, None) => ("Remove the budget", "Use all free memory of this device."),
-            Self::ChangeBackend(..) => ("Use this backend", "Use the same GPU through another backend."),
-            Self::AddNeedsOfStreaming => {
-                ("Set up streaming", "Keep the diffusion weights in RAM and set a memory budget: the free memory of the device less 1 GiB.")
-            }
-            Self::SetAutomatic(_) => (
-                "Place automatically",
-                "Use the fastest placement that fits, for each picture. Modules that you move or pin stay in place.",
-            ),
-            Self::TryPlacements => (
-                "Try them",
-                "Generate a picture with each of the best placements and compare the times. The pictures are not kept; your own jobs go first.",
-            ),
-            Self::StopTrials => ("Stop trying", "Stop now. Measured times are kept."),
-            Self::ForgetTrials => ("Hide the results", "Hide the results. Measured times are kept."),
-            Self::UseTried(_) => ("Use this placement that was tried", "Use this placement."),
-            Self::ShowPlan => (
-                "Suggest a placement",
-                "Suggest the best placement around pinned modules, with reasons. Nothing changes until you apply it.",
-            ),
-            Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
-            Self::DismissPlan => ("Not now", "Keep the current placement."),
-            Self::ApplyBudgetOffer(_) => (
-                "Stream within this budget",
-                "Keep as much of the diffusion weights on the device as the budget allows, and stream the rest from RAM at each step.",
-            ),
-            Self::ApplyRemedy(_) => ("Apply", "Make this change, so that the model fits."),
-            Self::RepeatWithRemedy(_) => {
-                ("Apply and run the same seed", "Apply this change and generate the picture again with the same seed.")
-            }
-            Self::SetText(_) => ("Change the placement", "The placement as sd-cli flags."),
-            Self::PasteCommand(_) => ("Paste a command", "Load settings from an sd-cli command. Other settings are kept."),
-            Self::DismissPasteOmissions => ("Hide this list", "Hide this list."),
-            Self::CopyFlags => ("Copy flags", "Copy the placement as flags of sd-cli."),
-            Self::CopyCommand => ("Copy as sd-cli command", "Copy model, prompt, settings and placement as one command of sd-cli."),
-            Self::SetNameInput(_) => ("Save this placement", "Save this placement under a name, for this model."),
-            Self::SavePlacement => ("Save", "Save the placement under this name."),
-            Self::UsePlacement(_) => ("Use this placement", "Use the placement saved under this name."),
-            Self::DeletePlacement(_) => ("Delete this placement", "Delete this placement."),
-            Self::SetServerInput(_) => ("Add a remote device", "Use the devices of another machine that runs `atelier serve-device`."),
-            Self::AddServer => ("Add", "Use the devices of this server."),
-            Self::TestServer(_) => ("Test", "Test the connection: speed and lent devices."),
-            Self::RetryServer(_) => ("Try again", "Try to connect to this server again."),
-            Self::RemoveServer(_) => ("Remove this server", "Stop using this server."),
-            Self::CopySshCommand(_) => (
-                "Copy SSH command",
-                "Copy a command that opens an encrypted SSH tunnel to this server. Then add 127.0.0.1 with the same port.",
-            ),
+            Self::TogglePin(_) => (tr!("devices-pin"), tr!("devices-pinned-suggestions-do-not")),
+            Self::SetBudget(_, Some(_)) => (tr!("devices-set-a-budget"), tr!("devices-limit-the-memory-used")),
+            Self::SetBudget(_, None) => (tr!("devices-remove-the-budget"), tr!("devices-use-all-free-memory")),
+            Self::ChangeBackend(..) => (tr!("devices-use-this-backend"), tr!("devices-use-the-same-gpu")),
+            Self::AddNeedsOfStreaming => (tr!("devices-set-up-streaming"), tr!("devices-keep-the-diffusion-weights")),
+            Self::SetAutomatic(_) => (tr!("devices-place-automatically"), tr!("devices-use-the-fastest-placement")),
+            Self::TryPlacements => (tr!("devices-try-them"), tr!("devices-generate-a-picture-with")),
+            Self::StopTrials => (tr!("devices-stop-trying"), tr!("devices-stop-now-measured-times")),
+            Self::ForgetTrials => (tr!("devices-hide-the-results"), tr!("devices-hide-the-results-measured")),
+            Self::UseTried(_) => (tr!("devices-use-this-placement-that"), tr!("devices-use-this-placement")),
+            Self::ShowPlan => (tr!("devices-suggest-a-placement"), tr!("devices-suggest-the-best-placement")),
+            Self::ApplyPlan => (tr!("devices-apply-fit"), tr!("devices-place-everything-as-suggested")),
+            Self::DismissPlan => (tr!("common-not-now"), tr!("devices-keep-the-current-placement")),
+            Self::ApplyBudgetOffer(_) => (tr!("devices-stream-within-this-budget"), tr!("devices-keep-as-much-of")),
+            Self::ApplyRemedy(_) => (tr!("devices-apply"), tr!("devices-make-this-change-so")),
+            Self::RepeatWithRemedy(_) => (tr!("devices-apply-and-run-the"), tr!("devices-apply-this-change-and")),
+            Self::SetText(_) => (tr!("devices-change-the-placement"), tr!("devices-the-placement-as-sd")),
+            Self::PasteCommand(_) => (tr!("devices-paste-a-command"), tr!("devices-load-settings-from-an")),
+            Self::DismissPasteOmissions => (tr!("devices-hide-this-list"), tr!("devices-hide-this-list-2")),
+            Self::CopyFlags => (tr!("devices-copy-flags"), tr!("devices-copy-the-placement-as")),
+            Self::CopyCommand => (tr!("devices-copy-as-sd-cli"), tr!("devices-copy-model-prompt-settings")),
+            Self::SetNameInput(_) => (tr!("devices-save-this-placement"), tr!("devices-save-this-placement-under")),
+            Self::SavePlacement => (tr!("devices-save"), tr!("devices-save-the-placement-under")),
+            Self::UsePlacement(_) => (tr!("devices-use-this-placement-2"), tr!("devices-use-the-placement-saved")),
+            Self::DeletePlacement(_) => (tr!("devices-delete-this-placement"), tr!("devices-delete-this-placement-2")),
+            Self::SetServerInput(_) => (tr!("devices-add-a-remote-device"), tr!("devices-use-the-devices-of")),
+            Self::AddServer => (tr!("common-add"), tr!("devices-use-the-devices-of-this-server")),
+            Self::TestServer(_) => (tr!("devices-test"), tr!("devices-test-the-connection-speed")),
+            Self::RetryServer(_) => (tr!("common-try-again"), tr!("devices-try-to-connect-to")),
+            Self::RemoveServer(_) => (tr!("devices-remove-this-server"), tr!("devices-stop-using-this-server")),
+            Self::CopySshCommand(_) => (tr!("devices-copy-ssh-command"), tr!("devices-copy-a-command-that")),
         }
     }
 
@@ -156,52 +136,52 @@ impl FeatureCommand for Command {
         match self {
             Self::Move(card_move) => match board.outcome(card_move) {
                 MoveOutcome::Fits | MoveOutcome::Exceeds(_) => Ok(()),
-                MoveOutcome::Unchanged => Err("Already on this device."),
+                MoveOutcome::Unchanged => Err(tr!("devices-already-on-this-device")),
                 MoveOutcome::Impossible(reason) => Err(reason),
             },
             Self::ShowPlan => match &board.suggestion {
                 Suggestion::Plan(_) => Ok(()),
-                Suggestion::AlreadyBest => Err("This placement is already the best one."),
-                Suggestion::NothingFits(_) => Err("Nothing fits around the pinned modules."),
-                Suggestion::Unknown => Err("The memory needs of this model are not known yet."),
+                Suggestion::AlreadyBest => Err(tr!("devices-this-placement-is-already")),
+                Suggestion::NothingFits(_) => Err(tr!("devices-nothing-fits-around-the")),
+                Suggestion::Unknown => Err(tr!("devices-the-memory-needs-of")),
             },
-            Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming is already set up."),
+            Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or(tr!("devices-streaming-is-already-set")),
             Self::TryPlacements => {
                 let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
                 if is_trying {
-                    return Err("Placements are being tried.");
+                    return Err(tr!("devices-placements-are-being-tried"));
                 }
-                board.prediction.as_ref().map(drop).ok_or("The memory needs of this model are not known yet.")?;
-                shared.next.ready().map_err(|_| "Choose a model, and write a prompt first.")
+                board.prediction.as_ref().map(drop).ok_or(tr!("devices-the-memory-needs-of"))?;
+                shared.next.ready().map_err(|_| tr!("devices-choose-a-model-and"))
             }
             Self::StopTrials => {
                 let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
-                is_trying.then_some(()).ok_or("Nothing is being tried.")
+                is_trying.then_some(()).ok_or(tr!("devices-nothing-is-being-tried"))
             }
-            Self::ForgetTrials => state.trials.as_ref().map(drop).ok_or("Nothing was tried."),
-            Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
-            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("No longer offered."),
-            Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("Already fits."),
+            Self::ForgetTrials => state.trials.as_ref().map(drop).ok_or(tr!("devices-nothing-was-tried")),
+            Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or(tr!("devices-there-is-no-suggestion")),
+            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or(tr!("devices-no-longer-offered")),
+            Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or(tr!("devices-already-fits")),
             Self::RepeatWithRemedy(index) => {
                 let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
-                remedy.map(drop).ok_or("This message no longer exists.")
+                remedy.map(drop).ok_or(tr!("devices-this-message-no-longer"))
             }
-            Self::SetNameInput(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err("Choose a model first."),
+            Self::SetNameInput(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err(tr!("devices-choose-a-model-first")),
             Self::SavePlacement => {
                 let name = state.name_input.as_deref().unwrap_or_default().trim();
-                (!name.is_empty()).then_some(()).ok_or("Type a name first.")
+                (!name.is_empty()).then_some(()).ok_or(tr!("common-type-a-name-first"))
             }
             Self::AddServer => {
                 let address = state.server_input.as_deref().unwrap_or_default().trim();
                 match address.parse::<ServerAddress>() {
-                    Ok(address) if state.servers.iter().any(|server| server.address == address) => Err("Already in the list."),
+                    Ok(address) if state.servers.iter().any(|server| server.address == address) => Err(tr!("devices-already-in-the-list")),
                     Ok(_) => Ok(()),
-                    Err(_) => Err("Type its address as host:port, for example 192.168.1.20:50052."),
+                    Err(_) => Err(tr!("devices-type-its-address-as")),
                 }
             }
             Self::TestServer(address) => {
                 let testing = state.servers.iter().any(|server| server.address == *address && server.testing);
-                (!testing).then_some(()).ok_or("The test is running.")
+                (!testing).then_some(()).ok_or(tr!("devices-the-test-is-running"))
             }
             Self::TogglePin(_)
             | Self::SetBudget(..)

@@ -13,6 +13,7 @@ use atelier_core::placement::{Assignment, Module, ModuleSet, Placement, WeightLo
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;
+use atelier_language::tr;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -82,12 +83,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::DismissPasteOmissions => state.paste_omissions.clear(),
         Command::CopyFlags => {
             context.egui.copy_text(flags(&context.shared.next.recipe.placement));
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         }
         Command::CopyCommand => {
             let written = sd_cli::write(&context.shared.next.recipe);
             context.egui.copy_text(written.line);
-            context.notice([vec!["Copied.".to_owned()], written.left_out].concat().join(" "));
+            context.notice([vec![tr!("devices-copied").to_owned()], written.left_out].concat().join(" "));
         }
         Command::SetNameInput(name) => state.name_input = name,
         Command::SavePlacement => save_placement(state, context),
@@ -105,7 +106,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::RemoveServer(address) => remove_server(state, &address, context),
         Command::CopySshCommand(address) => {
             context.egui.copy_text(ssh_tunnel_command(&address));
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         }
     }
 }
@@ -176,7 +177,7 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     }
     state.paste_omissions = pasted.left_out.iter().map(ToString::to_string).collect();
     if let Some(folder) = pasted.embeddings_folder.take() {
-        state.paste_omissions.push(format!("--embd-dir {}: add its embeddings in Create, from the menu of the prompt", folder.display()));
+        state.paste_omissions.push(tr!("devices-embd-dir-add-its", folder = folder.display()));
     }
     if pasted.recipe.placement != before.placement {
         state.board.pin_explicit(&pasted.recipe.placement);
@@ -184,8 +185,8 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     let changed = changed_settings(&before, &pasted.recipe);
     context.shared.next.recipe = pasted.recipe;
     context.notice(match &changed[..] {
-        [] => "The command changes nothing.".to_owned(),
-        changed => format!("Loaded from the command: {}. Undo to revert.", changed.join(", ")),
+        [] => tr!("devices-the-command-changes-nothing").to_owned(),
+        changed => tr!("devices-loaded-from-the-command", changed = changed.join(", ")),
     });
 }
 
@@ -215,7 +216,7 @@ fn remove_server(state: &mut State, address: &ServerAddress, context: &mut Conte
     }
     state.servers.retain(|server| server.address != *address);
     requests::list_devices(state, context);
-    context.notice("Removed.");
+    context.notice(tr!("devices-removed"));
 }
 
 /// Moves everything from one device to another.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atelier_core::recipe::RecallPart;
 use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
+use atelier_language::tr;
 use eframe::egui::Key;
 
 use crate::gui::create::larger::UpscaleMethod;
@@ -143,89 +144,82 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::FocusSearch => {
-                ("Search pictures", "Search by words, or by fields such as model:z-image, seed:7, rating>=3, since:7d, -night. Press /.")
-            }
-            Self::SetSearch(_) => ("Search", "Find pictures by word, model, look or date."),
-            Self::RemoveCondition(_) => ("Remove this condition", "Remove this condition from the search."),
-            Self::ShowAll => ("Show all", "Show every picture again."),
-            Self::SetOrder(_) => ("Order", "Order of the pictures."),
-            Self::SetGrouping(_) => ("Groups", "Group pictures under headings."),
-            Self::SetCellSide(_) => ("Size of the pictures", "Show fewer large pictures, or more small ones."),
-            Self::SetVisible(..) => ("Scroll", "Scroll through the pictures."),
-            Self::MoveTo(..) => ("Select", "Select this picture. With Shift everything up to it, with Ctrl beside the others."),
-            Self::Toggle(_) => ("Select beside the others", "Add this picture to the selection, or remove it."),
-            Self::SelectBand(..) => ("Select", "Select what the rectangle touches."),
-            Self::SelectAll => ("Select all", "Select all pictures shown. Press Ctrl+A."),
-            Self::SelectNone => ("Select none", "Select nothing."),
-            Self::Look => ("Large look", "Show this picture large, or go back to the grid. Press Space."),
-            Self::LookAt(_) => ("Show this picture", "Show this picture large."),
-            Self::CloseLook => ("Back to the pictures", "Go back to all pictures. Press Escape."),
-            Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click for the actual size."),
-            Self::ToggleActualSize => ("Actual size", "Show one picture pixel per screen pixel, or the whole picture. Press Z."),
-            Self::Compare | Self::CompareFrom(..) => ("Compare", "Compare two pictures and their settings. Press C."),
+            Self::FocusSearch => (tr!("gallery-search-pictures"), tr!("gallery-search-by-words-or")),
+            Self::SetSearch(_) => (tr!("common-search"), tr!("gallery-find-pictures-by-word")),
+            Self::RemoveCondition(_) => (tr!("gallery-remove-this-condition"), tr!("gallery-remove-this-condition-from")),
+            Self::ShowAll => (tr!("gallery-show-all"), tr!("gallery-show-every-picture-again")),
+            Self::SetOrder(_) => (tr!("gallery-order"), tr!("gallery-order-of-the-pictures")),
+            Self::SetGrouping(_) => (tr!("gallery-groups"), tr!("gallery-group-pictures-under-headings")),
+            Self::SetCellSide(_) => (tr!("gallery-size-of-the-pictures"), tr!("gallery-show-fewer-large-pictures")),
+            Self::SetVisible(..) => (tr!("gallery-scroll"), tr!("gallery-scroll-through-the-pictures")),
+            Self::MoveTo(..) => (tr!("gallery-select"), tr!("gallery-select-this-picture-with")),
+            Self::Toggle(_) => (tr!("gallery-select-beside-the-others"), tr!("gallery-add-this-picture-to")),
+            Self::SelectBand(..) => (tr!("gallery-select"), tr!("gallery-select-what-the-rectangle")),
+            Self::SelectAll => (tr!("gallery-select-all"), tr!("gallery-select-all-pictures-shown")),
+            Self::SelectNone => (tr!("gallery-select-none"), tr!("gallery-select-nothing")),
+            Self::Look => (tr!("gallery-large-look"), tr!("gallery-show-this-picture-large")),
+            Self::LookAt(_) => (tr!("gallery-show-this-picture"), tr!("gallery-show-this-picture-large-2")),
+            Self::CloseLook => (tr!("gallery-back-to-the-pictures"), tr!("gallery-go-back-to-all")),
+            Self::SetView(_) => (tr!("gallery-move-the-picture"), tr!("gallery-scroll-to-zoom-drag")),
+            Self::ToggleActualSize => (tr!("gallery-actual-size"), tr!("gallery-show-one-picture-pixel")),
+            Self::Compare | Self::CompareFrom(..) => (tr!("gallery-compare"), tr!("gallery-compare-two-pictures-and")),
             Self::SetCompareMode(mode) => (mode.label(), mode.tooltip()),
-            Self::SwapCompared => ("Swap", "Swap the two pictures. Press X."),
-            Self::SetDivider(_) => ("Divider", "Drag, or move it with the arrow keys."),
-            Self::Rate(0) => ("No stars", "Remove the rating. Press 0."),
-            Self::Rate(1) => ("One star", "Rate with one star. Press 1."),
-            Self::Rate(2) => ("Two stars", "Rate with two stars. Press 2."),
-            Self::Rate(3) => ("Three stars", "Rate with three stars. Press 3."),
-            Self::Rate(4) => ("Four stars", "Rate with four stars. Press 4."),
-            Self::Rate(_) => ("Five stars", "Rate with five stars. Press 5."),
-            Self::Flag(Some(PictureFlag::Pick)) | Self::FlagOf(_, Some(PictureFlag::Pick)) => ("Pick", "Mark as picked. Press P."),
+            Self::SwapCompared => (tr!("gallery-swap"), tr!("gallery-swap-the-two-pictures")),
+            Self::SetDivider(_) => (tr!("gallery-divider"), tr!("gallery-drag-or-move-it")),
+            Self::Rate(0) => (tr!("gallery-no-stars"), tr!("gallery-remove-the-rating-press")),
+            Self::Rate(1) => (tr!("gallery-one-star"), tr!("gallery-rate-with-one-star")),
+            Self::Rate(2) => (tr!("gallery-two-stars"), tr!("gallery-rate-with-two-stars")),
+            Self::Rate(3) => (tr!("gallery-three-stars"), tr!("gallery-rate-with-three-stars")),
+            Self::Rate(4) => (tr!("gallery-four-stars"), tr!("gallery-rate-with-four-stars")),
+            Self::Rate(_) => (tr!("gallery-five-stars"), tr!("gallery-rate-with-five-stars")),
+            Self::Flag(Some(PictureFlag::Pick)) | Self::FlagOf(_, Some(PictureFlag::Pick)) => {
+                (tr!("gallery-pick"), tr!("gallery-mark-as-picked-press"))
+            }
             Self::Flag(Some(PictureFlag::Reject)) | Self::FlagOf(_, Some(PictureFlag::Reject)) => {
-                ("Reject", "Mark as rejected. The file is kept. Press X.")
+                (tr!("gallery-reject"), tr!("gallery-mark-as-rejected-the"))
             }
-            Self::Flag(None) | Self::FlagOf(_, None) => ("No mark", "Remove the mark. Press U."),
-            Self::SetAutoAdvance(true) => ("Auto-advance", "Go on to the next picture after each star, pick or reject."),
-            Self::SetAutoAdvance(false) => ("Stop auto-advance", "Stay on a picture after a star, pick or reject."),
-            Self::EditTag(_) => ("New tag", "A tag for these pictures. Press Enter to add it."),
-            Self::AddTag => ("Add tag", "Add this tag to the pictures."),
-            Self::RemoveTag(_) => ("Remove tag", "Remove this tag from the pictures."),
-            Self::EditNote(..) => ("Note", "Your note about this picture."),
-            Self::SaveNote => ("Keep the note", "Save this note with the picture."),
-            Self::Delete => ("Move to the trash", "Move these pictures to the system's trash. Ctrl+Z restores them. Press Delete."),
-            Self::Restore => ("Bring back", "Restore the pictures that were last moved to the trash. Press Ctrl+Z."),
-            Self::UseSettings => ("Use these settings", "Show this picture in Create and load its prompt, seed and settings. Press Enter."),
+            Self::Flag(None) | Self::FlagOf(_, None) => (tr!("gallery-no-mark"), tr!("gallery-remove-the-mark-press")),
+            Self::SetAutoAdvance(true) => (tr!("gallery-auto-advance"), tr!("gallery-go-on-to-the")),
+            Self::SetAutoAdvance(false) => (tr!("gallery-stop-auto-advance"), tr!("gallery-stay-on-a-picture")),
+            Self::EditTag(_) => (tr!("gallery-new-tag"), tr!("gallery-a-tag-for-these")),
+            Self::AddTag => (tr!("gallery-add-tag"), tr!("gallery-add-this-tag-to")),
+            Self::RemoveTag(_) => (tr!("gallery-remove-tag"), tr!("gallery-remove-this-tag-from")),
+            Self::EditNote(..) => (tr!("gallery-note"), tr!("gallery-your-note-about-this")),
+            Self::SaveNote => (tr!("gallery-keep-the-note"), tr!("gallery-save-this-note-with")),
+            Self::Delete => (tr!("gallery-move-to-the-trash"), tr!("gallery-move-these-pictures-to")),
+            Self::Restore => (tr!("gallery-bring-back"), tr!("gallery-restore-the-pictures-that")),
+            Self::UseSettings => (tr!("gallery-use-these-settings"), tr!("gallery-show-this-picture-in")),
             Self::Recall(part) => (part.label(), recall_tooltip(*part)),
-            Self::StartFrom => {
-                ("Start from this picture", "Use this picture as the start picture of the next one (image to image). Press I.")
-            }
-            Self::UseAsReference => ("Use as reference", "Use this picture as a reference for an edit model. Press F."),
-            Self::UseForControl => ("Use for control", "Use this picture as the control picture of the ControlNet."),
-            Self::UseForPerson => ("Use for a person", "Use PhotoMaker to show the person of this picture in the next one."),
+            Self::StartFrom => (tr!("common-start-from-this-picture"), tr!("gallery-use-this-picture-as")),
+            Self::UseAsReference => (tr!("gallery-use-as-reference"), tr!("gallery-use-this-picture-as-a-reference")),
+            Self::UseForControl => (tr!("gallery-use-for-control"), tr!("gallery-use-this-picture-as-the-control")),
+            Self::UseForPerson => (tr!("gallery-use-for-a-person"), tr!("gallery-use-photomaker-to-show")),
             Self::Upscale(way) => way.words(),
-            Self::FinishDrafts => ("Finish drafts", "Run the remaining steps of each selected draft."),
-            Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard. Press Ctrl+C."),
-            Self::CopyText(_) => ("Copy", "Copy this text to the clipboard."),
-            Self::ShowInFolder => ("Show in folder", "Show this picture's file in your file manager."),
-            Self::SetDialog(Some(Dialog::Export(..))) => {
-                ("Export…", "Export copies as PNG, JPEG or WebP, with or without their settings. Press E.")
-            }
-            Self::SetDialog(Some(Dialog::SaveSearch(_))) => ("Save this search…", "Save this search under a name."),
-            Self::SetDialog(None) => ("Cancel", "Close without changes."),
-            Self::ChooseExportFolder => ("Choose a folder…", "Choose the folder for the copies. Existing files are not replaced."),
-            Self::SaveSearch => ("Keep", "Save this search under this name."),
-            Self::DeleteSearch(_) => ("Delete this search", "Delete this saved search. Pictures are not changed."),
-            Self::AddFolder => (
-                "Add a folder…",
-                "Show the pictures of another folder, such as the output of another program. Atelier never changes anything in it.",
-            ),
-            Self::AddPaths(_) => ("Add to the gallery", "Copy these pictures into your pictures folder. Folders are shown in place."),
-            Self::ForgetFolder(_) => ("Stop showing this folder", "Stop showing the pictures of this folder. Its files are not changed."),
-            Self::Rescan => ("Look again", "Scan all folders for new, moved and missing pictures."),
+            Self::FinishDrafts => (tr!("gallery-finish-drafts"), tr!("gallery-run-the-remaining-steps")),
+            Self::CopyPicture => (tr!("gallery-copy-picture"), tr!("gallery-copy-this-picture-to")),
+            Self::CopyText(_) => (tr!("common-copy"), tr!("gallery-copy-this-text-to")),
+            Self::ShowInFolder => (tr!("gallery-show-in-folder"), tr!("gallery-show-this-pictures-file")),
+            Self::SetDialog(Some(Dialog::Export(..))) => (tr!("gallery-export"), tr!("gallery-export-copies-as-png")),
+            Self::SetDialog(Some(Dialog::SaveSearch(_))) => (tr!("gallery-save-this-search"), tr!("gallery-save-this-search-under")),
+            Self::SetDialog(None) => (tr!("common-cancel"), tr!("gallery-close-without-changes")),
+            Self::ChooseExportFolder => (tr!("gallery-choose-a-folder"), tr!("gallery-choose-the-folder-for")),
+            Self::SaveSearch => (tr!("gallery-keep"), tr!("gallery-save-this-search-under-this-name")),
+            Self::DeleteSearch(_) => (tr!("gallery-delete-this-search"), tr!("gallery-delete-this-saved-search")),
+            Self::AddFolder => (tr!("gallery-add-a-folder"), tr!("gallery-show-the-pictures-of")),
+            Self::AddPaths(_) => (tr!("gallery-add-to-the-gallery"), tr!("gallery-copy-these-pictures-into")),
+            Self::ForgetFolder(_) => (tr!("gallery-stop-showing-this-folder"), tr!("gallery-stop-showing-the-pictures")),
+            Self::Rescan => (tr!("gallery-look-again"), tr!("gallery-scan-all-folders-for")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
-        let has_current = || require(state.current().is_some(), "Select a picture first.");
-        let has_target = || require(state.target_count() > 0, "Select a picture first.");
+        let has_current = || require(state.current().is_some(), tr!("gallery-select-a-picture-first"));
+        let has_target = || require(state.target_count() > 0, tr!("gallery-select-a-picture-first"));
         match self {
-            Self::ShowAll => require(!state.search.text.trim().is_empty(), "Everything is shown."),
-            Self::SelectAll => require(!state.found.ids.is_empty(), "There is no picture."),
-            Self::SelectNone => require(!state.selection.is_empty(), "Nothing is selected."),
+            Self::ShowAll => require(!state.search.text.trim().is_empty(), tr!("gallery-everything-is-shown")),
+            Self::SelectAll => require(!state.found.ids.is_empty(), tr!("gallery-there-is-no-picture")),
+            Self::SelectNone => require(!state.selection.is_empty(), tr!("gallery-nothing-is-selected")),
             Self::Look
             | Self::UseSettings
             | Self::Recall(_)
@@ -241,32 +235,34 @@ impl FeatureCommand for Command {
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
             Self::FinishDrafts => {
                 has_target()?;
-                require(state.may_have_drafts(), "No draft is selected. To make drafts, turn on Stop early.")
+                require(state.may_have_drafts(), tr!("gallery-no-draft-is-selected"))
             }
             Self::SetAutoAdvance(advances) => {
-                let otherwise = if state.auto_advance { "Auto-advance is on." } else { "Auto-advance is off." };
+                let otherwise = if state.auto_advance { tr!("gallery-auto-advance-is-on") } else { tr!("gallery-auto-advance-is-off") };
                 require(state.auto_advance != *advances, otherwise)
             }
             Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
             Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;
-                require(!state.tag_text.trim().is_empty(), "Type a word first.")
+                require(!state.tag_text.trim().is_empty(), tr!("gallery-type-a-word-first"))
             }
-            Self::CloseLook => require(state.mode != Mode::Grid, "All pictures are shown."),
-            Self::ToggleActualSize => require(state.mode != Mode::Grid, "Show a picture large first."),
-            Self::Compare => require(state.pair().is_some(), "Select two pictures first."),
+            Self::CloseLook => require(state.mode != Mode::Grid, tr!("gallery-all-pictures-are-shown")),
+            Self::ToggleActualSize => require(state.mode != Mode::Grid, tr!("gallery-show-a-picture-large")),
+            Self::Compare => require(state.pair().is_some(), tr!("gallery-select-two-pictures-first")),
             Self::SetCompareMode(_) | Self::SwapCompared | Self::SetDivider(_) => {
-                require(matches!(state.mode, Mode::Compare(_)), "Select two pictures and compare them first.")
+                require(matches!(state.mode, Mode::Compare(_)), tr!("gallery-select-two-pictures-and"))
             }
-            Self::SaveNote => require(state.note_text.is_some(), "Nothing was changed."),
-            Self::Restore => require(state.can_restore, "Nothing went to the trash."),
-            Self::SetDialog(Some(Dialog::SaveSearch(_))) => require(!state.search.text.trim().is_empty(), "Search for something first."),
+            Self::SaveNote => require(state.note_text.is_some(), tr!("gallery-nothing-was-changed")),
+            Self::Restore => require(state.can_restore, tr!("gallery-nothing-went-to-the")),
+            Self::SetDialog(Some(Dialog::SaveSearch(_))) => {
+                require(!state.search.text.trim().is_empty(), tr!("gallery-search-for-something-first"))
+            }
             Self::SaveSearch => match &state.dialog {
-                Some(Dialog::SaveSearch(name)) => require(!name.trim().is_empty(), "Type a name first."),
-                Some(Dialog::Export(..)) | None => Err("There is no question."),
+                Some(Dialog::SaveSearch(name)) => require(!name.trim().is_empty(), tr!("common-type-a-name-first")),
+                Some(Dialog::Export(..)) | None => Err(tr!("common-there-is-no-question")),
             },
-            Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, "A file dialog is already open."),
+            Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, tr!("common-a-file-dialog-is")),
             Self::CompareFrom(..)
             | Self::FlagOf(..)
             | Self::FocusSearch
@@ -294,14 +290,14 @@ impl FeatureCommand for Command {
 }
 
 /// [`RecallPart::tooltip`] with the key that this view has for it.
-const fn recall_tooltip(part: RecallPart) -> &'static str {
+fn recall_tooltip(part: RecallPart) -> &'static str {
     match part {
-        RecallPart::All => "Load prompt, seed and all settings of this picture. Press Enter.",
-        RecallPart::Prompt => "Load the prompt and the negative prompt of this picture. Press T.",
-        RecallPart::Seed => "Load the seed of this picture. Press S.",
-        RecallPart::AllButSeed => "Load all settings of this picture but the seed, for a similar picture. Press R.",
-        RecallPart::Size => "Load width and height of this picture. Press D.",
-        RecallPart::Model => "Load the model of this picture. Press M.",
+        RecallPart::All => tr!("gallery-load-prompt-seed-and"),
+        RecallPart::Prompt => tr!("gallery-load-the-prompt-and"),
+        RecallPart::Seed => tr!("gallery-load-the-seed-of"),
+        RecallPart::AllButSeed => tr!("gallery-load-all-settings-of"),
+        RecallPart::Size => tr!("gallery-load-width-and-height"),
+        RecallPart::Model => tr!("gallery-load-the-model-of"),
     }
 }
 

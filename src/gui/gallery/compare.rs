@@ -1,6 +1,7 @@
 //! Comparing two pictures: ways to look at both, and the settings in which they differ. Pure.
 
 use atelier_gallery::PictureDetails;
+use atelier_language::tr;
 
 /// Way to look at two pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,23 +23,23 @@ impl CompareMode {
 
     /// The words on its button.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Slider => "Slider",
-            Self::SideBySide => "Side by side",
-            Self::Blink => "Blink",
-            Self::Difference => "Difference",
+            Self::Slider => tr!("gallery-slider"),
+            Self::SideBySide => tr!("gallery-side-by-side"),
+            Self::Blink => tr!("gallery-blink"),
+            Self::Difference => tr!("gallery-difference"),
         }
     }
 
     /// Its effect, in a sentence.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
-            Self::Slider => "One picture over the other. Drag the divider, or move it with the arrow keys.",
-            Self::SideBySide => "Side by side, with the same zoom and position.",
-            Self::Blink => "Alternate in the same place. Hold B to see the other picture.",
-            Self::Difference => "Difference: black where both are equal, brighter where they differ more.",
+            Self::Slider => tr!("gallery-one-picture-over-the"),
+            Self::SideBySide => tr!("gallery-side-by-side-with"),
+            Self::Blink => tr!("gallery-alternate-in-the-same"),
+            Self::Difference => tr!("gallery-difference-black-where-both"),
         }
     }
 }
@@ -70,16 +71,16 @@ pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
     let model = settings.model.as_ref();
     let loras: Vec<String> = settings.loras.iter().map(|lora| format!("{} {}", lora.name, lora.strengths())).collect();
     vec![
-        ("Prompt", text(&settings.prompt)),
-        ("Negative prompt", text(&settings.negative_prompt)),
-        ("Model", model.and_then(|it| it.name.clone().or_else(|| it.hash.clone())).unwrap_or_default()),
-        ("LoRAs", loras.join(", ")),
-        ("Size", format!("{} × {}", settings.width, settings.height)),
-        ("Seed", settings.seed.map(|it| it.to_string()).unwrap_or_default()),
-        ("Steps", settings.steps.map(|it| it.to_string()).unwrap_or_default()),
-        ("Guidance", settings.guidance.map(|it| it.to_string()).unwrap_or_default()),
-        ("Sampler", text(&settings.sampler)),
-        ("Scheduler", text(&settings.scheduler)),
-        ("Made with", settings.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
+        (tr!("gallery-prompt"), text(&settings.prompt)),
+        (tr!("gallery-negative-prompt"), text(&settings.negative_prompt)),
+        (tr!("gallery-model"), model.and_then(|it| it.name.clone().or_else(|| it.hash.clone())).unwrap_or_default()),
+        (tr!("gallery-loras"), loras.join(", ")),
+        (tr!("common-size"), format!("{} × {}", settings.width, settings.height)),
+        (tr!("gallery-seed"), settings.seed.map(|it| it.to_string()).unwrap_or_default()),
+        (tr!("gallery-steps"), settings.steps.map(|it| it.to_string()).unwrap_or_default()),
+        (tr!("gallery-guidance"), settings.guidance.map(|it| it.to_string()).unwrap_or_default()),
+        (tr!("gallery-sampler"), text(&settings.sampler)),
+        (tr!("gallery-scheduler"), text(&settings.scheduler)),
+        (tr!("gallery-made-with"), settings.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
     ]
 }

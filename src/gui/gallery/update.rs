@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
 use atelier_gallery::{PictureFlag, PictureId, PictureState, PictureSummary};
+use atelier_language::tr;
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::clipboard;
@@ -92,7 +93,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.set_cursor(index, false);
                 state.mode = Mode::Look(View::Fit);
             } else {
-                context.notice("This picture is hidden by the current search. Show all first.");
+                context.notice(tr!("gallery-this-picture-is-hidden"));
             }
         }
         Command::CloseLook => {
@@ -183,7 +184,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::CopyText(text) => {
             context.egui.copy_text(text);
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         }
         Command::ShowInFolder => {
             if let Some(path) = current_file(state, context) {
@@ -193,7 +194,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SetDialog(dialog) => state.dialog = dialog,
         Command::ChooseExportFolder => {
-            choose("Choose the folder for the copies", context, |folder, features, context| {
+            choose(tr!("gallery-choose-the-folder-for-the-copies"), context, |folder, features, context| {
                 // What is selected may have changed while the dialog was open, and counts as it is.
                 if let Some(export) = features.gallery.export(folder) {
                     features.gallery.dialog = None;
@@ -208,7 +209,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::DeleteSearch(name) => send(GalleryRequest::DeleteSearch(name), context),
         Command::AddFolder => {
-            choose("Show the pictures of a folder", context, |folder, _, context| send(GalleryRequest::AddFolder(folder), context));
+            choose(tr!("gallery-show-the-pictures-of-a-folder"), context, |folder, _, context| {
+                send(GalleryRequest::AddFolder(folder), context)
+            });
         }
         Command::AddPaths(paths) => send(GalleryRequest::Import(paths), context),
         Command::ForgetFolder(folder) => send(GalleryRequest::ForgetFolder(folder), context),
@@ -219,7 +222,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn send(request: GalleryRequest, context: &mut Context<'_>) {
     match context.gallery {
         Some(gallery) => gallery.send(request),
-        None => context.notice("No folder for the gallery is known on this system. Set ATELIER_HOME to a folder."),
+        None => context.notice(tr!("gallery-no-folder-for-the")),
     }
 }
 
@@ -272,7 +275,7 @@ fn current_file(state: &State, context: &mut Context<'_>) -> Option<PathBuf> {
 }
 
 fn not_there(summary: &PictureSummary) -> String {
-    format!("{} is missing. Reconnect its folder or drive, then scan again.", summary.path.display())
+    tr!("gallery-is-missing-reconnect-its", path = summary.path.display())
 }
 
 /// Changes a mark in the state at once, and in the index.
@@ -446,13 +449,14 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
         GalleryEvent::Pixels(id, Err(sentence)) => drop(state.pixels.insert(id, Err(sentence))),
         GalleryEvent::Overview(overview) => state.overview = overview,
         GalleryEvent::Scanning(scan) => {
-            state.scanning = scan.map(|(folder, count)| format!("looking through {} ({count})", crate::gui::widgets::file_name(&folder)));
+            state.scanning =
+                scan.map(|(folder, count)| tr!("gallery-looking-through", folder = crate::gui::widgets::file_name(&folder), count));
         }
         GalleryEvent::Trashed(count) => {
             state.can_restore = true;
             context.notice(match count {
-                1 => "1 picture was moved to the trash. Ctrl+Z restores it.".to_owned(),
-                _ => format!("{count} pictures were moved to the trash. Ctrl+Z restores them."),
+                1 => tr!("gallery-1-picture-was-moved").to_owned(),
+                _ => tr!("gallery-pictures-were-moved-to", count),
             });
         }
         GalleryEvent::Restored(ids) => {
@@ -460,8 +464,8 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
             match ids.len() {
                 // Why, was said.
                 0 => {}
-                1 => context.notice("1 picture was restored."),
-                count => context.notice(format!("{count} pictures were restored.")),
+                1 => context.notice(tr!("gallery-1-picture-was-restored")),
+                count => context.notice(tr!("gallery-pictures-were-restored", count)),
             }
             state.restored = ids;
         }
@@ -486,7 +490,7 @@ fn recall(path: PathBuf, part: RecallPart, context: &Context<'_>) {
 
 fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
     let Some(picture) = picture else {
-        context.notice("This file contains no settings.");
+        context.notice(tr!("gallery-this-file-contains-no"));
         return;
     };
     context.shared.next.recall(part, &picture.settings);
@@ -527,7 +531,7 @@ fn compare_pixels(state: &mut State, context: &mut Context<'_>) {
 /// Asks for a folder.
 fn choose(title: &str, context: &mut Context<'_>, apply: fn(PathBuf, Features<'_>, &mut Context<'_>)) {
     let without = |_: Features<'_>, context: &mut Context<'_>| {
-        context.notice("This system has no file dialog. `atelier gallery` on the command line does the same.");
+        context.notice(tr!("gallery-this-system-has-no"));
     };
     context.choose(FileDialog::folder(title), without, move |paths, features, context| {
         if let Some(folder) = paths.into_iter().next() {

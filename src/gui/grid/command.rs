@@ -5,6 +5,7 @@ use crate::gui::feature_command::FeatureCommand;
 use crate::gui::grid::state::State;
 use crate::gui::shared::Shared;
 use atelier_core::grid::{MAX_AXES, Place};
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of sheets.
@@ -38,23 +39,20 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Open(_) => ("Compare settings…", "Make a sheet of pictures that differ along axes (X/Y/Z plot, grid)."),
-            Self::Put(0, _) => ("Put on X axis", "Columns of a sheet that differ in this setting."),
-            Self::Put(1, _) => ("Put on Y axis", "Rows of a sheet that differ in this setting."),
-            Self::Put(..) => ("Put on Z axis", "Pages of a sheet that differ in this setting."),
-            Self::Edit(_) => ("Edit the axes", "Change what differs."),
-            Self::Strike(_) => ("Leave out", "Leave out this cell, or put it back."),
-            Self::SetDraftsFirst(_) => (
-                "Drafts first",
-                "Make drafts of all cells before any is finished, to strike out cells early. What is finished goes on where its draft stopped.",
-            ),
-            Self::Make => ("Generate sheet", "Add the cells to the queue, in the order in which they cost least."),
-            Self::Close => ("Cancel", "Make no sheet."),
-            Self::Show(true) => ("Show the sheet", "Show the sheet that was made last, also before a restart (X/Y/Z plot, grid)."),
-            Self::Show(false) => ("Close", "Close the sheet. Its pictures are kept."),
-            Self::UseCell(_) => ("Use these settings", "Make the settings of this cell the current ones."),
-            Self::CancelCell(_) => ("Strike out", "Do not finish this cell."),
-            Self::Export => ("Export sheet…", "Save the sheet as one PNG with captions."),
+            Self::Open(_) => (tr!("grid-compare-settings"), tr!("grid-make-a-sheet-of")),
+            Self::Put(0, _) => (tr!("grid-put-on-x-axis"), tr!("grid-columns-of-a-sheet")),
+            Self::Put(1, _) => (tr!("grid-put-on-y-axis"), tr!("grid-rows-of-a-sheet")),
+            Self::Put(..) => (tr!("grid-put-on-z-axis"), tr!("grid-pages-of-a-sheet")),
+            Self::Edit(_) => (tr!("grid-edit-the-axes"), tr!("grid-change-what-differs")),
+            Self::Strike(_) => (tr!("grid-leave-out"), tr!("grid-leave-out-this-cell")),
+            Self::SetDraftsFirst(_) => (tr!("grid-drafts-first"), tr!("grid-make-drafts-of-all")),
+            Self::Make => (tr!("grid-generate-sheet"), tr!("grid-add-the-cells-to")),
+            Self::Close => (tr!("common-cancel"), tr!("grid-make-no-sheet")),
+            Self::Show(true) => (tr!("grid-show-the-sheet"), tr!("grid-show-the-sheet-that")),
+            Self::Show(false) => (tr!("common-close"), tr!("grid-close-the-sheet-its")),
+            Self::UseCell(_) => (tr!("grid-use-these-settings"), tr!("grid-make-the-settings-of")),
+            Self::CancelCell(_) => (tr!("grid-strike-out"), tr!("grid-do-not-finish-this")),
+            Self::Export => (tr!("grid-export-sheet"), tr!("grid-save-the-sheet-as")),
         }
     }
 
@@ -62,23 +60,23 @@ impl FeatureCommand for Command {
         match self {
             Self::Open(_) | Self::Put(..) => shared.next.ready().map_err(UnmetRequirement::sentence),
             Self::Make => {
-                let plan = state.draft.as_ref().and_then(|draft| draft.plan.as_ref().ok()).ok_or("Write at least one axis.")?;
-                (!plan.cells.is_empty()).then_some(()).ok_or("Every cell is left out.")?;
+                let plan = state.draft.as_ref().and_then(|draft| draft.plan.as_ref().ok()).ok_or(tr!("grid-write-at-least-one"))?;
+                (!plan.cells.is_empty()).then_some(()).ok_or(tr!("grid-every-cell-is-left"))?;
                 shared.next.ready().map_err(UnmetRequirement::sentence)
             }
-            Self::Show(true) => state.sheet.is_some().then_some(()).ok_or("No sheet was made yet."),
+            Self::Show(true) => state.sheet.is_some().then_some(()).ok_or(tr!("grid-no-sheet-was-made")),
             Self::Export => {
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")?;
+                (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is"))?;
                 let has_pictures = state.sheet.as_ref().is_some_and(|sheet| !sheet.kept.pictures.is_empty());
-                has_pictures.then_some(()).ok_or("No cell of the sheet is finished yet.")
+                has_pictures.then_some(()).ok_or(tr!("grid-no-cell-of-the"))
             }
             Self::CancelCell(at) => {
                 let job = state.sheet.as_ref().and_then(|sheet| sheet.job(*at)).and_then(|id| shared.queue.row(id));
-                job.filter(|row| !row.job.state.is_ended()).map(drop).ok_or("This cell is finished.")
+                job.filter(|row| !row.job.state.is_ended()).map(drop).ok_or(tr!("grid-this-cell-is-finished"))
             }
             Self::UseCell(at) => {
                 let job = state.sheet.as_ref().and_then(|sheet| sheet.job(*at)).and_then(|id| shared.queue.row(id));
-                job.map(drop).ok_or("Its job is no longer in the queue. Recall its picture in the gallery.")
+                job.map(drop).ok_or(tr!("grid-its-job-is-no"))
             }
             Self::Edit(_) | Self::Strike(_) | Self::SetDraftsFirst(_) | Self::Close | Self::Show(false) => Ok(()),
         }

@@ -21,6 +21,7 @@ use atelier_core::recipe::{ImageSource, Recipe, Sampler};
 use atelier_core::sentences::sentence;
 use atelier_gallery::now_ms;
 use atelier_gallery::queue::{Lane, NewJob};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 use atelier_studio::kept_sheet::{KeptSheet, SheetTurn};
 use atelier_studio::picture_index::PictureIndex;
@@ -77,16 +78,16 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
         Command::UseCell(at) => {
             let queue = Arc::clone(&context.shared.queue);
             if let Some(row) = state.sheet.as_ref().and_then(|sheet| sheet.job(at)).and_then(|id| queue.row(id)) {
-                context.name_change("Use a cell's settings");
+                context.name_change(tr!("grid-use-a-cells-settings"));
                 let batch_count = context.shared.next.recipe.batch_count;
                 context.shared.next.recipe = Recipe { batch_count, ..Recipe::clone(&row.job.recipe) };
-                context.notice("The settings of this cell are set.");
+                context.notice(tr!("grid-the-settings-of-this"));
             }
         }
         Command::CancelCell(at) => cancel_cell(state, at, context),
         Command::Export => {
             let Some(sheet) = state.sheet.as_ref().map(|sheet| sheet.kept.clone()) else { return };
-            let dialog = FileDialog::target("Export sheet as", "sheet.png").filter("PNG picture", &["png"]);
+            let dialog = FileDialog::target(tr!("grid-export-sheet-as"), "sheet.png").filter(tr!("common-png-picture"), &["png"]);
             context.choose(dialog, export_beside, move |paths, _, context| {
                 if let Some(path) = paths.into_iter().next() {
                     let folder = path.parent().unwrap_or(&path).to_owned();
@@ -111,7 +112,7 @@ impl AxisFiles for Library<'_> {
     fn model(&self, name: &str) -> Result<Recipe, String> {
         let cards = || self.0.library.cards.iter().filter(|card| card.kind == ModelKind::Model);
         let found = cards().find(|card| card.name.eq_ignore_ascii_case(name)).and_then(|card| card.runnable.as_ref());
-        let runnable = found.ok_or_else(|| format!("no model is called \"{name}\"; use a name of the library"))?;
+        let runnable = found.ok_or_else(|| tr!("grid-no-model-is-called", name))?;
         let mut recipe = Recipe::default();
         runnable.apply(&mut recipe);
         Ok(recipe)
@@ -121,7 +122,7 @@ impl AxisFiles for Library<'_> {
         let is_it = |path: &Path| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
         let mut cards = self.0.cards_with_file(ModelKind::Lora);
         let found = cards.find(|(card, path)| card.name.eq_ignore_ascii_case(name) || is_it(path));
-        found.map(|(_, path)| path.to_owned()).ok_or_else(|| format!("no LoRA is called \"{name}\"; use a name of the library"))
+        found.map(|(_, path)| path.to_owned()).ok_or_else(|| tr!("grid-no-lora-is-called", name))
     }
 }
 
@@ -171,8 +172,8 @@ fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>
         let job = create::jobs::new_job(create, turn.recipe.clone(), Lane::Batch, context);
         context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
     }
-    let first = if forecast.drafts > 0 { ", drafts first" } else { "" };
-    context.notice(format!("A sheet of {} pictures is in the queue{first}.", cells.len()));
+    let first = if forecast.drafts > 0 { tr!("grid-drafts-first-2") } else { "" };
+    context.notice(tr!("grid-a-sheet-of-pictures", cells = cells.len(), first));
     state.sheet = Some(Sheet::new(KeptSheet::new(&grid, &cells, &turns, group)));
     state.shows_sheet = true;
 }
@@ -202,7 +203,7 @@ pub(crate) fn start(state: &State, context: &Context<'_>) {
                 request_textures(features.grid, context);
             }
             Ok(_) => {}
-            Err(reason) => context.notice(format!("The last sheet could not be read: {reason}.")),
+            Err(reason) => context.notice(tr!("grid-the-last-sheet-could", reason)),
         },
     );
 }
@@ -262,7 +263,7 @@ pub(crate) fn save(state: &mut State, background: &Background, retries: bool) {
         move |result, features, context| {
             if features.grid.saver.ended(context.egui, attempt, result) == SaveEnd::Failed {
                 let reason = features.grid.saver.failure().unwrap_or_default();
-                context.notice(format!("The sheet could not be kept: {reason}. Atelier tries again every {RETRY_SECS} seconds."));
+                context.notice(tr!("grid-the-sheet-could-not", reason, retry_secs = RETRY_SECS));
             }
         },
     );
@@ -323,8 +324,8 @@ fn export(sheet: KeptSheet, folder: PathBuf, path: Option<PathBuf>, context: &Co
             keep_sheet(&drawn, &folder, path.as_deref(), &sheet.prompt, &mut PictureIndex::default())
         },
         |kept, _, context| match kept {
-            Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),
-            Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), "Choose another folder.")),
+            Ok(path) => context.notice(tr!("grid-the-sheet-is-saved", path = path.display())),
+            Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), tr!("grid-choose-another-folder"))),
         },
     );
 }

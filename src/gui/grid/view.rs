@@ -15,6 +15,8 @@ use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{self, DraggedAxis, bold, command_button, command_control, line_edit_with_undo, small};
 use atelier_core::grid::{MAX_AXES, Place};
 use atelier_gallery::queue::JobState;
+use atelier_language::tr;
+use atelier_language::{self as language, tr};
 
 /// Width of the dialog, and most height of its cells, in points.
 const DIALOG_WIDTH: f32 = 460.0;
@@ -25,7 +27,7 @@ const PICTURE: f32 = 132.0;
 const TARGET: Vec2 = vec2(150.0, 90.0);
 /// Cells that the dialog offers to leave out.
 const MAX_STRUCK: usize = 200;
-const NAMES: [&str; MAX_AXES] = ["X axis", "Y axis", "Z axis"];
+const NAMES: [&str; MAX_AXES] = ["grid-x-axis", "grid-y-axis", "grid-z-axis"];
 const HINTS: [&str; MAX_AXES] = ["steps=4,8,16", "sampler=euler,heun", "cfg=1..7/4"];
 
 /// True while a dialog is open.
@@ -55,7 +57,7 @@ fn drop_targets(ui: &Ui, state: &State, commands: &mut Commands) {
     let painter = ui.ctx().layer_painter(LayerId::new(Order::Foreground, Id::unique("axes to drop on")));
     let (pointer, is_released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
     let left = whole.center().x - TARGET.x * MAX_AXES as f32 / 2.0;
-    for (index, name) in NAMES.into_iter().enumerate() {
+    for (index, name) in NAMES.map(language::text).into_iter().enumerate() {
         let corner = pos2(left + TARGET.x * index as f32, whole.center().y - TARGET.y / 2.0);
         let rect = Rect::from_min_size(corner, TARGET).shrink(5.0);
         let is_over = pointer.is_some_and(|at| rect.contains(at));
@@ -75,17 +77,16 @@ fn drop_targets(ui: &Ui, state: &State, commands: &mut Commands) {
 fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let mut axes = draft.axes.clone();
-    let is_closed = widgets::wide_modal(ui, "compare settings", DIALOG_WIDTH, |ui| {
-        ui.label(bold("Compare settings").size(theme::TITLE).color(palette.strong));
-        let words = "Columns, rows and pages: a setting and its values, such as steps=4,8,16, cfg=1..7/4, size=512x512,768x512, lora:ink=0.5,1, \
-                     words=lake,hill, or a choice of the prompt: {day|night}.";
+    let is_closed = widgets::wide_modal(ui, tr!("grid-compare-settings-2"), DIALOG_WIDTH, |ui| {
+        ui.label(bold(tr!("grid-compare-settings-3")).size(theme::TITLE).color(palette.strong));
+        let words = tr!("grid-columns-rows-and-pages");
         ui.add(Label::new(small(words, palette.weak)).wrap());
-        for ((text, name), hint) in axes.iter_mut().zip(NAMES).zip(HINTS) {
+        for ((text, name), hint) in axes.iter_mut().zip(NAMES.map(language::text)).zip(HINTS) {
             widgets::row(ui, name, |ui| {
                 let width = ui.available_width();
                 let edit = TextEdit::singleline(text).hint_text(hint).id(Id::unique(name));
-                let response = line_edit_with_undo(ui, width, edit).on_hover_text("What differs, and its values.").accessible_name(name);
-                if draft.wants_focus && name == NAMES[0] {
+                let response = line_edit_with_undo(ui, width, edit).on_hover_text(tr!("grid-what-differs-and-its")).accessible_name(name);
+                if draft.wants_focus && name == language::text(NAMES[0]) {
                     response.request_focus();
                 }
             });
@@ -125,7 +126,7 @@ fn cells(ui: &mut Ui, state: &State, draft: &Draft, plan: &Plan, commands: &mut 
             let is_made = !draft.struck.contains(&cell.at);
             let words = plan.grid.captions().caption(cell.at);
             command_control(ui, state, commands, Command::Strike(cell.at), |ui| {
-                ui.checkbox(&mut is_made.clone(), words).on_hover_text("Cells without a mark are not made.")
+                ui.checkbox(&mut is_made.clone(), words).on_hover_text(tr!("grid-cells-without-a-mark"))
             });
         }
     });
@@ -137,9 +138,9 @@ fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands
     let is_closed = widgets::modal_of_own_width(ui, "sheet", |ui| {
         ui.set_max_width(space.x);
         let drafts = sheet.kept.drafts.keys().filter(|at| !sheet.kept.pictures.contains_key(*at)).count();
-        let drafts = if drafts == 0 { String::new() } else { format!(" · {drafts} as drafts") };
-        let words = format!("{} of {} pictures{drafts}", sheet.kept.pictures.len(), sheet.kept.cells.len());
-        ui.label(bold("Sheet").size(theme::TITLE).color(palette.strong));
+        let drafts = if drafts == 0 { String::new() } else { tr!("grid-as-drafts", drafts) };
+        let words = tr!("grid-of-pictures", pictures = sheet.kept.pictures.len(), cells = sheet.kept.cells.len(), drafts);
+        ui.label(bold(tr!("grid-sheet")).size(theme::TITLE).color(palette.strong));
         ui.label(small(words, palette.weak));
         ScrollArea::both().id_salt("sheet").max_height(space.y).auto_shrink([true, true]).show(ui, |ui| {
             for page in 0..sheet.kept.captions.size()[2] {
@@ -185,7 +186,7 @@ fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Com
     let palette = theme::palette(ui);
     let caption = sheet.kept.captions.caption(at);
     if !sheet.kept.cells.contains(&at) {
-        ui.add_sized(side, Label::new(small("left out", palette.weak)));
+        ui.add_sized(side, Label::new(small(tr!("grid-left-out"), palette.weak)));
         return;
     }
     let texture = sheet.textures.get(&at);
@@ -198,12 +199,12 @@ fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Com
     let row = sheet.job(at).and_then(|id| state.shared.queue.row(id));
     let words = match row.map(|row| row.job.state) {
         _ if sheet.kept.pictures.contains_key(&at) => "…",
-        Some(JobState::Running) => "forming",
-        Some(JobState::Cancelled) => "struck out",
-        Some(JobState::Failed) => "failed",
-        Some(JobState::Held) => "held",
-        Some(JobState::Waiting | JobState::Done) | None if image.is_some() => "draft",
-        Some(JobState::Waiting | JobState::Done) | None => "waits",
+        Some(JobState::Running) => tr!("grid-forming"),
+        Some(JobState::Cancelled) => tr!("grid-struck-out"),
+        Some(JobState::Failed) => tr!("grid-failed"),
+        Some(JobState::Held) => tr!("grid-held"),
+        Some(JobState::Waiting | JobState::Done) | None if image.is_some() => tr!("grid-draft"),
+        Some(JobState::Waiting | JobState::Done) | None => tr!("grid-waits"),
     };
     let name = format!("{caption}: {words}");
     command_control(ui, state, commands, Command::CancelCell(at), |ui| {

@@ -7,6 +7,7 @@ use crate::gui::feature_command::FeatureCommand;
 use crate::gui::guides::state::State;
 use crate::gui::shared::Shared;
 use atelier_core::recipe::Person;
+use atelier_language::tr;
 
 /// A command of the guides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,29 +52,29 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::ChooseStart => ("Choose a picture", "Choose a start picture (image to image)."),
-            Self::ClearStart => ("Remove start picture", "Remove the start picture. The file on disk is kept."),
-            Self::ChooseMask => ("Choose a mask", "Choose an inpainting mask: white is regenerated, black is kept."),
-            Self::ClearMask => ("Remove mask", "Regenerate the whole picture."),
-            Self::AddReference => ("Add a reference picture", "Choose a reference picture for an edit model."),
-            Self::RemoveReference(_) => ("Remove reference picture", "Remove this picture. The file on disk is kept."),
-            Self::ChooseControl => ("Choose a control picture", "Choose the control picture for the ControlNet."),
-            Self::ClearControl => ("Remove control picture", "Remove this picture. The file on disk is kept."),
-            Self::AddPerson => ("Add a picture of a person", "Choose pictures of the person that PhotoMaker should show."),
-            Self::RemovePerson(_) => ("Remove picture of the person", "Remove this picture. The file on disk is kept."),
-            Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::ChooseStart => (tr!("guides-choose-a-picture"), tr!("guides-choose-a-start-picture")),
+            Self::ClearStart => (tr!("guides-remove-start-picture"), tr!("guides-remove-the-start-picture")),
+            Self::ChooseMask => (tr!("guides-choose-a-mask"), tr!("guides-choose-an-inpainting-mask")),
+            Self::ClearMask => (tr!("guides-remove-mask"), tr!("guides-regenerate-the-whole-picture")),
+            Self::AddReference => (tr!("guides-add-a-reference-picture"), tr!("guides-choose-a-reference-picture")),
+            Self::RemoveReference(_) => (tr!("guides-remove-reference-picture"), tr!("guides-remove-this-picture-the")),
+            Self::ChooseControl => (tr!("guides-choose-a-control-picture"), tr!("guides-choose-the-control-picture")),
+            Self::ClearControl => (tr!("guides-remove-control-picture"), tr!("guides-remove-this-picture-the")),
+            Self::AddPerson => (tr!("guides-add-a-picture-of"), tr!("guides-choose-pictures-of-the")),
+            Self::RemovePerson(_) => (tr!("guides-remove-picture-of-the"), tr!("guides-remove-this-picture-the")),
+            Self::StartFromFile(_) => (tr!("common-start-from-this-picture"), tr!("guides-use-this-picture-as")),
         }
     }
 
     fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
-        let dialog = (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
+        let dialog = (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is"));
         match self {
             Self::ChooseStart | Self::ChooseMask | Self::ChooseControl => dialog,
             Self::AddReference => shared.takes_references().and(dialog),
             Self::AddPerson => {
                 shared.takes_person()?;
                 let has_room = shared.next.recipe.person.images.len() < Person::MAX_IMAGES;
-                has_room.then_some(()).ok_or("PhotoMaker cannot use more pictures of the person.")?;
+                has_room.then_some(()).ok_or(tr!("guides-photomaker-cannot-use-more"))?;
                 dialog
             }
             Self::StartFromFile(_)

@@ -12,6 +12,7 @@ use crate::gui::guides::state::{ControlLook, State, WantedLook};
 use crate::gui::guides::work;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, InitImage, shaped_as};
+use atelier_language::tr;
 
 /// Starts the next picture from this one.
 pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
@@ -41,30 +42,36 @@ fn take_shape(state: &mut State, own: (u32, u32), context: &mut Context<'_>) {
 /// Carries out a command.
 pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
-        Command::ChooseStart => choose(FileDialog::file("Choose a start picture").pictures(), context, |paths, _, context| {
-            paths.into_iter().next().into_iter().for_each(|path| start_from(ImageSource::File(path), context));
-        }),
+        Command::ChooseStart => {
+            choose(FileDialog::file(tr!("guides-choose-a-start-picture-2")).pictures(), context, |paths, _, context| {
+                paths.into_iter().next().into_iter().for_each(|path| start_from(ImageSource::File(path), context));
+            })
+        }
         Command::ClearStart => context.shared.next.recipe.remove_init(),
-        Command::ChooseMask => choose(FileDialog::file("Choose a mask").pictures(), context, |paths, _, context| {
+        Command::ChooseMask => choose(FileDialog::file(tr!("guides-choose-a-mask")).pictures(), context, |paths, _, context| {
             let mask = &mut context.shared.next.recipe.mask;
             *mask = paths.into_iter().next().map(ImageSource::File).or(mask.take());
         }),
         Command::ClearMask => (context.shared.next.recipe.mask, context.shared.next.recipe.area) = (None, None),
-        Command::AddReference => choose(FileDialog::files("Add reference pictures").pictures(), context, |paths, _, context| {
-            context.shared.next.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File));
-        }),
+        Command::AddReference => {
+            choose(FileDialog::files(tr!("guides-add-reference-pictures")).pictures(), context, |paths, _, context| {
+                context.shared.next.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File));
+            })
+        }
         Command::RemoveReference(index) => {
             let references = &mut context.shared.next.recipe.reference_images;
             if index < references.len() {
                 references.remove(index);
             }
         }
-        Command::ChooseControl => choose(FileDialog::file("Choose a control picture").pictures(), context, |paths, _, context| {
-            let recipe = &mut context.shared.next.recipe;
-            paths.into_iter().next().into_iter().for_each(|path| recipe.set_control_picture(ImageSource::File(path)));
-        }),
+        Command::ChooseControl => {
+            choose(FileDialog::file(tr!("guides-choose-a-control-picture")).pictures(), context, |paths, _, context| {
+                let recipe = &mut context.shared.next.recipe;
+                paths.into_iter().next().into_iter().for_each(|path| recipe.set_control_picture(ImageSource::File(path)));
+            })
+        }
         Command::ClearControl => context.shared.next.recipe.control = None,
-        Command::AddPerson => choose(FileDialog::files("Add pictures of the person").pictures(), context, |paths, _, context| {
+        Command::AddPerson => choose(FileDialog::files(tr!("guides-add-pictures-of-the")).pictures(), context, |paths, _, context| {
             context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File));
         }),
         Command::RemovePerson(index) => context.shared.remove_person_picture(index),
@@ -104,11 +111,11 @@ pub(crate) fn list_person(folder: PathBuf, context: &Context<'_>) {
 
 fn person_listed(folder: &Path, files: Result<Vec<PathBuf>, String>, context: &mut Context<'_>) {
     match files {
-        Ok(files) if files.is_empty() => context.notice(format!("{} contains no pictures.", folder.display())),
+        Ok(files) if files.is_empty() => context.notice(tr!("guides-contains-no-pictures", folder = folder.display())),
         Ok(files) => {
             context.shared.next.recipe.person.images.clear();
             context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
         }
-        Err(reason) => context.notice(format!("The pictures of the person in {} cannot be read: {reason}.", folder.display())),
+        Err(reason) => context.notice(tr!("guides-the-pictures-of-the", folder = folder.display(), reason)),
     }
 }

@@ -18,6 +18,7 @@ use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, icon_but
 use crate::settings::Fold;
 use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Person, Preprocessor, Recipe, SHARE};
+use atelier_language::tr;
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
@@ -28,7 +29,7 @@ const PREPROCESSED_LOOK: f32 = 120.0;
 /// the control picture and a person.
 pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     let is_open = state.create.open_folds.contains(&Fold::Guides);
-    let words = ("Guides", summary(recipe), "Pictures that guide the next one beside its words.");
+    let words = (tr!("guides-guides"), summary(recipe), tr!("guides-pictures-that-guide-the"));
     let mut of_menu = Commands::default();
     let menu = |ui: &mut Ui| add_menu(ui, state, &state.shared.next.recipe, &mut of_menu);
     let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, menu, |ui| guides_rows(ui, state, recipe, commands));
@@ -42,26 +43,22 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
 
 /// "start picture, 2 references", or "none".
 fn summary(recipe: &Recipe) -> String {
-    let count = |count: usize, one: &str| match count {
-        0 => None,
-        1 => Some(one.to_owned()),
-        _ => Some(format!("{count} {one}s")),
-    };
+    let references = recipe.reference_images.len();
     let parts = [
-        recipe.init.is_some().then(|| "start picture".to_owned()),
-        recipe.mask.is_some().then(|| "mask".to_owned()),
-        count(recipe.reference_images.len(), "reference"),
-        recipe.control.is_some().then(|| "control picture".to_owned()),
-        (!recipe.person.is_empty()).then(|| "person".to_owned()),
+        recipe.init.is_some().then(|| tr!("guides-start-picture-2").to_owned()),
+        recipe.mask.is_some().then(|| tr!("guides-mask-2").to_owned()),
+        (references > 0).then(|| tr!("guides-references-count", count = references)),
+        recipe.control.is_some().then(|| tr!("guides-control-picture-2").to_owned()),
+        (!recipe.person.is_empty()).then(|| tr!("guides-person-2").to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { tr!("guides-none-2").to_owned() } else { parts.join(", ") }
 }
 
 fn guides_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     start_rows(ui, state, recipe, commands);
     for (index, picture) in recipe.reference_images.iter().enumerate() {
-        let label = format!("Reference picture {}", index + 1);
+        let label = tr!("guides-reference-picture", index = index + 1);
         picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
     }
     if let Err(sentence) = state.shared.takes_references()
@@ -70,12 +67,19 @@ fn guides_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
         ui.add(Label::new(RichText::new(sentence).color(theme::palette(ui).warn)).wrap());
     }
     if let Some(control) = &mut recipe.control {
-        picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
+        picture_row(
+            ui,
+            state,
+            commands,
+            tr!("guides-control-picture"),
+            &control.image,
+            (Some(Command::ChooseControl), Command::ClearControl),
+        );
         // A model that reads the picture itself has no strength for it.
         if !state.shared.next.reads_control() {
             let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-            let hover = "ControlNet strength: 0 turns it off.";
-            slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
+            let hover = tr!("guides-controlnet-strength-0-turns");
+            slider_row(ui, tr!("guides-control"), &mut control.strength, SHARE, &scale, hover);
         }
         preprocessor_row(ui, control);
     }
@@ -87,29 +91,27 @@ fn guides_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
 
 /// Draws the choice of what is made of the control picture.
 fn preprocessor_row(ui: &mut Ui, control: &mut ControlImage) {
-    const NONE: &str = "None";
-    widgets::row(ui, "Preprocessor", |ui| {
+    widgets::row(ui, tr!("guides-preprocessor"), |ui| {
         let combo = ComboBox::from_id_salt("Preprocessor")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(control.preprocessor.map_or(NONE, Preprocessor::label))
+            .selected_text(control.preprocessor.map_or(tr!("guides-none"), Preprocessor::label))
             .show_ui(ui, |ui| {
-                ui.selectable_value(&mut control.preprocessor, None, NONE)
-                    .on_hover_text("Use the picture as it is: finished outlines, a depth map or a pose.");
+                ui.selectable_value(&mut control.preprocessor, None, tr!("guides-none")).on_hover_text(tr!("guides-use-the-picture-as"));
                 for preprocessor in Preprocessor::ALL {
                     let hover = match preprocessor {
-                        Preprocessor::Canny => "Draw thin outlines.",
-                        Preprocessor::SoftEdge => "Draw broad, soft outlines.",
-                        Preprocessor::LineArt => "Draw the dark lines of a drawing in white.",
-                        Preprocessor::Scribble => "Draw few thick strokes.",
-                        Preprocessor::Tile => "Leave out the details, so that a tile ControlNet draws new ones.",
-                        Preprocessor::Invert => "Exchange dark and light: black lines on paper become white ones on black.",
+                        Preprocessor::Canny => tr!("guides-draw-thin-outlines"),
+                        Preprocessor::SoftEdge => tr!("guides-draw-broad-soft-outlines"),
+                        Preprocessor::LineArt => tr!("guides-draw-the-dark-lines"),
+                        Preprocessor::Scribble => tr!("guides-draw-few-thick-strokes"),
+                        Preprocessor::Tile => tr!("guides-leave-out-the-details"),
+                        Preprocessor::Invert => tr!("guides-exchange-dark-and-light"),
                     };
                     ui.selectable_value(&mut control.preprocessor, Some(*preprocessor), preprocessor.label()).on_hover_text(hover);
                 }
             });
-        let hover = "What to make of the picture before the ControlNet sees it.";
-        combo.response.on_hover_text(hover).accessible_name("Preprocessor");
+        let hover = tr!("guides-what-to-make-of");
+        combo.response.on_hover_text(hover).accessible_name(tr!("guides-preprocessor"));
     });
 }
 
@@ -118,9 +120,9 @@ fn preprocessed_look(ui: &mut Ui, look: &Result<TextureHandle, String>) {
     match look {
         Ok(texture) => {
             widgets::row(ui, "", |ui| {
-                let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text("Preprocessed control picture");
+                let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(tr!("guides-preprocessed-control-picture"));
                 let size = vec2(ui.available_width(), PREPROCESSED_LOOK);
-                ui.add(image.max_size(size).corner_radius(4)).on_hover_text("What the ControlNet sees.");
+                ui.add(image.max_size(size).corner_radius(4)).on_hover_text(tr!("guides-what-the-controlnet-sees"));
             });
         }
         Err(sentence) => {
@@ -133,10 +135,10 @@ fn preprocessed_look(ui: &mut Ui, look: &Result<TextureHandle, String>) {
 pub(crate) fn control_steps_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let Some(control) = recipe.control.as_mut().filter(|_| !state.shared.next.reads_control()) else { return };
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-    let hover = "Part of the steps after which the ControlNet begins: 0 is the first step.";
-    slider_row(ui, "Control start", &mut control.start, SHARE, &scale, hover);
-    let hover = "Part of the steps after which the ControlNet ends: with 0.6, the last steps are free to change details.";
-    slider_row(ui, "Control end", &mut control.end, SHARE, &scale, hover);
+    let hover = tr!("guides-part-of-the-steps");
+    slider_row(ui, tr!("guides-control-start"), &mut control.start, SHARE, &scale, hover);
+    let hover = tr!("guides-part-of-the-steps-after-which");
+    slider_row(ui, tr!("guides-control-end"), &mut control.end, SHARE, &scale, hover);
 }
 
 /// Draws the person: which `PhotoMaker`, from which pictures, and how strongly.
@@ -146,16 +148,16 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
     }
     photomaker_row(ui, state, recipe);
     for (index, picture) in recipe.person.images.iter().enumerate() {
-        let label = format!("Picture of the person {}", index + 1);
+        let label = tr!("guides-picture-of-the-person", index = index + 1);
         picture_row(ui, state, commands, &label, picture, (None, Command::RemovePerson(index)));
     }
-    widgets::row(ui, "Person", |ui| widgets::command_button(ui, state, commands, Command::AddPerson));
+    widgets::row(ui, tr!("guides-person"), |ui| widgets::command_button(ui, state, commands, Command::AddPerson));
     if recipe.person.is_empty() {
         return;
     }
     let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
-    let hover = "Style strength of PhotoMaker, in percent: more follows the prompt, less follows the pictures. 10 to 20 is usual.";
-    slider_row(ui, "Style strength", &mut recipe.person.style_strength, Person::STYLE_STRENGTHS, &scale, hover);
+    let hover = tr!("guides-style-strength-of-photomaker");
+    slider_row(ui, tr!("guides-style-strength"), &mut recipe.person.style_strength, Person::STYLE_STRENGTHS, &scale, hover);
     if let Err(advice) = recipe.check_person_word() {
         ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
     }
@@ -166,21 +168,21 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
 fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let chosen = recipe.files.get(FileRole::Photomaker).map(Path::to_owned);
     let mut next = chosen.clone();
-    widgets::row(ui, "PhotoMaker", |ui| {
+    widgets::row(ui, tr!("guides-photomaker"), |ui| {
         let combo = ComboBox::from_id_salt("PhotoMaker")
             .width(ui.available_width())
             .truncate()
             .icon(widgets::chevron)
-            .selected_text(chosen.as_deref().map_or_else(|| "None".to_owned(), file_name))
+            .selected_text(chosen.as_deref().map_or_else(|| tr!("guides-none").to_owned(), file_name))
             .show_ui(ui, |ui| {
                 let own = chosen.as_deref().filter(|path| state.shared.photomakers().all(|it| it != *path));
                 for path in own.into_iter().chain(state.shared.photomakers()) {
                     ui.selectable_value(&mut next, Some(path.to_owned()), file_name(path));
                 }
-                ui.selectable_value(&mut next, None, "None");
+                ui.selectable_value(&mut next, None, tr!("guides-none"));
             });
-        let hover = "The PhotoMaker file to use. Find more in the Models view.";
-        combo.response.on_hover_text(hover).accessible_name("PhotoMaker");
+        let hover = tr!("guides-the-photomaker-file-to");
+        combo.response.on_hover_text(hover).accessible_name(tr!("guides-photomaker"));
     });
     if next != chosen {
         match next {
@@ -192,11 +194,11 @@ fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
 
 /// The menu of guides that can be added: what the model cannot use is not offered.
 fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
-    let hover = "Add a start, reference or control picture. You can also drop or paste one, or choose one in the gallery.";
-    let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
-    Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
+    let hover = tr!("guides-add-a-start-reference");
+    let button = bare_icon(ui, Icon::Plus, tr!("guides-add-a-guide")).on_hover_text(hover);
+    Popup::menu(&button).accessible_name(tr!("guides-add-a-guide")).show(|ui| {
         if recipe.init.is_none() {
-            let words = "Choose a picture to start from";
+            let words = tr!("guides-choose-a-picture-to");
             command_control(ui, state, commands, Command::ChooseStart, |ui| ui.button(words));
         }
         let control = (state.shared.next.takes_control() && recipe.control.is_none()).then_some(Command::ChooseControl);
@@ -212,42 +214,41 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     let Some(init) = &mut recipe.init else {
         // It has no effect, but it is there.
         if let Some(mask) = &recipe.mask {
-            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+            picture_row(ui, state, commands, tr!("guides-mask"), mask, (Some(Command::ChooseMask), Command::ClearMask));
         }
         return;
     };
-    picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
+    picture_row(ui, state, commands, tr!("guides-start-picture"), &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-    slider_row(ui, "Strength", &mut init.strength, SHARE, &scale, "Denoising strength: 0 keeps the start picture, 1 ignores it.");
+    slider_row(ui, tr!("guides-strength"), &mut init.strength, SHARE, &scale, tr!("guides-denoising-strength-0-keeps"));
     if !recipe.changes_part() {
         fit_row(ui, &mut recipe.start_fit);
     }
     match &recipe.mask {
         Some(mask) => {
-            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+            picture_row(ui, state, commands, tr!("guides-mask"), mask, (Some(Command::ChooseMask), Command::ClearMask));
             let mut is_part = recipe.area.is_some();
-            let hover = "Inpaint only the masked part, at the model's own resolution, and paste it back. The picture keeps its size, and \
-                         pixels away from the mask do not change.";
-            ui.checkbox(&mut is_part, "Only the masked part").on_hover_text(hover);
+            let hover = tr!("guides-inpaint-only-the-masked");
+            ui.checkbox(&mut is_part, tr!("guides-only-the-masked-part")).on_hover_text(hover);
             if is_part != recipe.area.is_some() {
                 recipe.area = is_part.then(AreaSettings::default);
             }
         }
         None => {
-            widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
+            widgets::row(ui, tr!("guides-mask"), |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
         }
     }
 }
 
 /// Draws how a start picture of another shape is brought to the size.
 fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
-    widgets::row(ui, "Resize", |ui| {
+    widgets::row(ui, tr!("guides-resize"), |ui| {
         for (choice, words, hover) in [
-            (StartFit::Crop, "Crop", "Crop what is outside the new shape."),
-            (StartFit::Fit, "Fit", "Keep the whole picture, and fill the rest with blurred borders."),
-            (StartFit::Stretch, "Stretch", "Stretch the picture to the new shape."),
+            (StartFit::Crop, tr!("guides-crop"), tr!("guides-crop-what-is-outside")),
+            (StartFit::Fit, tr!("guides-fit"), tr!("guides-keep-the-whole-picture")),
+            (StartFit::Stretch, tr!("guides-stretch"), tr!("guides-stretch-the-picture-to")),
         ] {
-            ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(format!("{words} the start picture"));
+            ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(tr!("guides-the-start-picture", words));
         }
     });
 }
@@ -263,7 +264,7 @@ fn picture_row(
     let palette = theme::palette(ui);
     let (name, look) = match source {
         ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
-        ImageSource::Pixels(pixels) => (format!("{} × {} pixels", pixels.width(), pixels.height()), None),
+        ImageSource::Pixels(pixels) => (tr!("guides-pixels", width = pixels.width(), height = pixels.height()), None),
     };
     ui.push_id(label, |ui| {
         Frame::new()

@@ -7,6 +7,7 @@ use crate::gui::feature_command::FeatureCommand;
 use crate::gui::live::state::{LIVE_SECS, State};
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of Live.
@@ -33,31 +34,25 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Toggle => {
-                ("Live", "Update the picture live as you change prompt, settings and strokes. Nothing is saved until you accept it.")
-            }
-            Self::Follow => (
-                "Generate again",
-                "Live: the picture follows your changes. Press to generate it again, with a new seed unless the seed is locked.",
-            ),
-            Self::Accept => ("Accept the live picture", "Add the live picture as a layer, or save it if there is no canvas. Press Enter."),
-            Self::FewerSteps => ("Fewer steps", "Use fewer steps, so that the picture follows faster."),
-            Self::SmallerSize => ("Work smaller", "Generate at a smaller size, so that the picture follows faster."),
+            Self::Toggle => (tr!("live-live"), tr!("live-update-the-picture-live")),
+            Self::Follow => (tr!("live-generate-again"), tr!("live-live-the-picture-follows")),
+            Self::Accept => (tr!("live-accept-the-live-picture"), tr!("live-add-the-live-picture")),
+            Self::FewerSteps => (tr!("live-fewer-steps"), tr!("live-use-fewer-steps-so")),
+            Self::SmallerSize => (tr!("live-work-smaller"), tr!("live-generate-at-a-smaller")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
-        const OFF: &str = "Live is switched off.";
         if shared.screen != Screen::Create {
-            return Err("Live is in the Create view.");
+            return Err(tr!("live-live-is-in-the"));
         }
         match self {
             Self::Toggle => Ok(()),
-            _ if !state.is_on => Err(OFF),
+            _ if !state.is_on => Err(tr!("live-live-is-switched-off")),
             Self::Follow => state.ready(shared).map_err(UnmetRequirement::sentence),
-            Self::Accept => state.has_result().then_some(()).ok_or("The live picture is not finished yet."),
-            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("The number of steps is already low."),
-            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is already small."),
+            Self::Accept => state.has_result().then_some(()).ok_or(tr!("live-the-live-picture-is")),
+            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or(tr!("live-the-number-of-steps")),
+            Self::SmallerSize => smaller_size(shared).map(drop).ok_or(tr!("live-the-size-is-already")),
         }
     }
 }

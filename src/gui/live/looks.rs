@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use atelier_engine::{End, Event, Failure, JobId, Picture, Preview};
+use atelier_language::tr;
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::canvas::work::{self, CandidateBase, DocumentNumber, PreparedCandidate};
@@ -148,7 +149,7 @@ fn candidate_ready(
     let (_, finished) = state.converting.take_if(|(converting, _)| *converting == job)?;
     let finished = finished.filter(|_| state.shown_job == Some(job))?;
     let Some(PreparedCandidate { patch, bounds, overlay, .. }) = candidate else {
-        context.notice("The live picture and the canvas have different sizes.");
+        context.notice(tr!("live-the-live-picture-and"));
         return None;
     };
     let size = (finished.picture.image.width(), finished.picture.image.height());

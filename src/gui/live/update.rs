@@ -1,6 +1,7 @@
 //! Effects of the commands of Live, and what is done once a frame. Nothing here waits.
 
 use atelier_engine::Task;
+use atelier_language::tr;
 
 use crate::gui::canvas::state::{Gesture, OpenDocument};
 use crate::gui::canvas::work::CandidateBase;
@@ -142,7 +143,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
         }
         Err(busy) => {
             state.follower.ended();
-            context.notice(format!("The live picture could not be started: {busy}."));
+            context.notice(tr!("live-the-live-picture-could", busy));
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control, square_button};
 use atelier_core::format::duration;
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Draws the switch, as high as the button beside it, in points.
@@ -33,7 +34,7 @@ pub(crate) fn live_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let live = &state.live;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         command_control(ui, state, commands, Command::Accept, |ui| {
-            let accept = |ui: &mut Ui| ui.button("Accept").accessible_name(Command::Accept.label());
+            let accept = |ui: &mut Ui| ui.button(tr!("common-accept")).accessible_name(Command::Accept.label());
             if live.has_result() { theme::accented(ui, accept) } else { accept(ui) }
         });
         for remedy in [Command::SmallerSize, Command::FewerSteps] {
@@ -42,7 +43,7 @@ pub(crate) fn live_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.label(bold("Live").color(palette.accent));
+            ui.label(bold(tr!("live-live")).color(palette.accent));
             ui.add(Label::new(RichText::new(words(state)).color(palette.weak)).truncate());
         });
     });
@@ -55,9 +56,9 @@ fn words(state: &State) -> String {
         return UnmetRequirement::sentence(unmet).to_owned();
     }
     match (&live.run, live.picture_secs) {
-        (Some(run), _) if run.is_waiting(!state.shared.jobs.is_empty()) => "Waits for the pictures of the queue".to_owned(),
+        (Some(run), _) if run.is_waiting(!state.shared.jobs.is_empty()) => tr!("live-waits-for-the-pictures").to_owned(),
         (Some(run), _) => run.progress.what(),
-        (None, Some(secs)) => format!("{} a picture", duration((secs * 10.0).round() as f32 / 10.0)),
-        (None, None) => "Change the prompt, settings or the canvas".to_owned(),
+        (None, Some(secs)) => tr!("live-a-picture", secs = duration((secs * 10.0).round() as f32 / 10.0)),
+        (None, None) => tr!("live-change-the-prompt-settings").to_owned(),
     }
 }

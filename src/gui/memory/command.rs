@@ -7,6 +7,7 @@ use crate::gui::shared::Shared;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::Reserve;
 use atelier_engine::ResidentId;
+use atelier_language::tr;
 
 /// Command for resident models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,32 +35,27 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Use(_) => ("Use this model", "Switch to this model. It is in memory, so generating starts immediately."),
-            Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, even if others need the memory."),
-            Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to allow unloading when others need the memory."),
-            Self::Unload(_) => ("Unload", "Free the memory of this model. It is loaded again when needed."),
-            Self::UnloadAll => ("Unload all", "Free the memory of all models that are not in use."),
-            Self::SetPreload(_) => ("Load ahead", "Load the chosen model in advance, so that generating starts sooner."),
-            Self::SetReserve(_) => {
-                ("Leave free", "Memory of each GPU to leave to other programs. Of RAM, 2 GiB or a tenth always stays free.")
-            }
-            Self::SetCpuMath(_) => (
-                "CPU arithmetic",
-                "CPU arithmetic, from the next start of Atelier. Exact is the engine's own code; f32 and bf16 are up to several \
-                 times as fast, and their pictures differ invisibly.",
-            ),
+            Self::Use(_) => (tr!("memory-use-this-model"), tr!("memory-switch-to-this-model")),
+            Self::Keep(_, true) => (tr!("memory-keep-in-memory"), tr!("memory-keep-this-model-in")),
+            Self::Keep(_, false) => (tr!("memory-no-longer-keep-in"), tr!("memory-kept-in-memory-press")),
+            Self::Unload(_) => (tr!("memory-unload"), tr!("memory-free-the-memory-of")),
+            Self::UnloadAll => (tr!("memory-unload-all"), tr!("memory-free-the-memory-of-all-models")),
+            Self::SetPreload(_) => (tr!("memory-load-ahead"), tr!("memory-load-the-chosen-model")),
+            Self::SetReserve(_) => (tr!("memory-leave-free"), tr!("memory-memory-of-each-gpu")),
+            Self::SetCpuMath(_) => (tr!("memory-cpu-arithmetic"), tr!("memory-cpu-arithmetic-from-the")),
         }
     }
 
     fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
-        let resident = |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("No longer in memory.");
+        let resident =
+            |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or(tr!("memory-no-longer-in-memory"));
         match self {
-            Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or("Already in use for the next picture."),
+            Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or(tr!("memory-already-in-use-for")),
             Self::Keep(id, _) => resident(id).map(drop),
-            Self::Unload(id) => {
-                (!resident(id)?.in_use).then_some(()).ok_or("A picture is being generated with this model. Cancel that job first, or wait.")
+            Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or(tr!("memory-a-picture-is-being")),
+            Self::UnloadAll => {
+                shared.residency.models.iter().any(|model| !model.in_use).then_some(()).ok_or(tr!("memory-there-is-nothing-to"))
             }
-            Self::UnloadAll => shared.residency.models.iter().any(|model| !model.in_use).then_some(()).ok_or("There is nothing to unload."),
             Self::SetPreload(_) | Self::SetReserve(_) | Self::SetCpuMath(_) => Ok(()),
         }
     }

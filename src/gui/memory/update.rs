@@ -12,6 +12,7 @@ use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
 use atelier_engine::ResidentId;
+use atelier_language::tr;
 use atelier_studio::next_recipe::with_model_of;
 use atelier_studio::preloading::{self, PreloadAction, PreloadCandidate};
 
@@ -96,7 +97,7 @@ pub(crate) fn end_preloading(state: &mut State, background: &Background) {
 fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
     if state.preloading.marker_checked(existed, &context.shared.next.recipe) {
         let name = context.shared.next.model_name(&context.shared.next.recipe.files);
-        context.notice(format!("Atelier crashed while loading {name}. This model is not loaded in advance this time."));
+        context.notice(tr!("memory-atelier-crashed-while-loading", name));
     }
 }
 

@@ -17,6 +17,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
 use atelier_engine::Resident;
+use atelier_language::tr;
 
 /// Draws the state of the chosen model, and the other resident models.
 pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -32,9 +33,11 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
             buttons(ui, state, commands, model, &state.shared.next.model_name(&model.files));
         }
         let (words, hover) = match chosen {
-            Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
-            None if state.memory.preloading.is_loading() => ("Loading…".to_owned(), Command::SetPreload(true).tooltip().to_owned()),
-            None => ("Not in memory".to_owned(), "This model is loaded when needed.".to_owned()),
+            Some(model) => (tr!("memory-in-memory", summary = summary(model, state.memory.now_secs)), details(model)),
+            None if state.memory.preloading.is_loading() => {
+                (tr!("memory-loading").to_owned(), Command::SetPreload(true).tooltip().to_owned())
+            }
+            None => (tr!("memory-not-in-memory").to_owned(), tr!("memory-this-model-is-loaded").to_owned()),
         };
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
@@ -42,7 +45,7 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
     });
     let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.next.is_chosen(&model.files)).peekable();
     if others.peek().is_some() {
-        ui.label(RichText::new("Also in memory").size(theme::SMALL).color(palette.weak));
+        ui.label(RichText::new(tr!("memory-also-in-memory")).size(theme::SMALL).color(palette.weak));
     }
     for model in others {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
@@ -52,24 +55,24 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
 /// Draws the list with its heading and settings.
 pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "In memory", |ui| {
+    heading(ui, tr!("memory-in-memory-2"), |ui| {
         if state.shared.residency.models.len() > 1 {
             command_button(ui, state, commands, Command::UnloadAll);
         }
     });
     if state.memory.preloading.is_loading() {
         let name = state.shared.next.model_name(&state.shared.next.recipe.files);
-        ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
-            .on_hover_text("Loading in advance, so that generating starts sooner.");
+        ui.add(Label::new(RichText::new(tr!("memory-loading-2", name)).size(theme::SMALL).color(palette.weak)).truncate())
+            .on_hover_text(tr!("memory-loading-in-advance-so"));
     }
     for model in &state.shared.residency.models {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
     }
     if state.shared.residency.models.is_empty() && !state.memory.preloading.is_loading() {
-        ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
+        ui.add(Label::new(RichText::new(tr!("memory-no-model-yet-models")).color(palette.weak)).wrap());
     }
     for (device, bytes) in &state.shared.residency.unreturned_bytes {
-        let words = format!("The driver of {device} has not freed {} of an unloaded model.", memory_size(*bytes));
+        let words = tr!("memory-the-driver-of-has", device, bytes = memory_size(*bytes));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     settings(ui, state, commands);
@@ -101,10 +104,13 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
 /// Buttons to unload and to keep a model, from the right.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
     let unload = Command::Unload(model.id);
-    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &format!("Unload {name}")));
+    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &tr!("memory-unload-2", name)));
     let keep = Command::Keep(model.id, !model.kept);
-    let (icon, label) =
-        if model.kept { (Icon::Pinned, format!("No longer keep {name} in memory")) } else { (Icon::Pin, format!("Keep {name} in memory")) };
+    let (icon, label) = if model.kept {
+        (Icon::Pinned, tr!("memory-no-longer-keep-in-memory", name))
+    } else {
+        (Icon::Pin, tr!("memory-keep-in-memory-2", name))
+    };
     command_control(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
 }
 
@@ -115,14 +121,14 @@ fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resid
     if state.shared.next.is_chosen(&model.files) {
         ui.add_space(4.0);
         let label = Label::new(RichText::new(shown).color(palette.strong));
-        let said = format!("The next picture uses {name}");
+        let said = tr!("memory-the-next-picture-uses", name);
         ui.add(label).on_hover_text(details(model)).accessible_name(said);
         return;
     }
     let button = |ui: &mut Ui| {
         // A text at the right end keeps the name at the left.
         let button = Button::new(RichText::new(shown).color(palette.text)).right_text("").frame_when_inactive(false);
-        ui.add(button.min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(format!("Use {name}"))
+        ui.add(button.min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(tr!("memory-use", name))
     };
     ui.spacing_mut().button_padding.x = 4.0;
     command_control(ui, state, commands, Command::Use(model.id), button).on_hover_text(details(model));
@@ -137,21 +143,25 @@ fn summary(model: &Resident, now_secs: u64) -> String {
     let mut words: Vec<String> =
         by_device.iter().map(|(device, bytes)| format!("{} {}", memory_name(device), memory_size(*bytes))).collect();
     if words.is_empty() {
-        words.push("Its weights are read when they are needed".to_owned());
+        words.push(tr!("memory-its-weights-are-read").to_owned());
     }
-    words.push(if model.in_use { "in use".to_owned() } else { time_ago(now_secs.saturating_sub(model.used_at_secs)) });
+    words.push(if model.in_use { tr!("memory-in-use").to_owned() } else { time_ago(now_secs.saturating_sub(model.used_at_secs)) });
     words.join(" · ")
 }
 
 /// All parts of a model, a line each.
 fn details(model: &Resident) -> String {
     let part = |part: &atelier_engine::ResidentPart| {
-        let shared = if part.shared { ", shared with another model" } else { "" };
-        format!("{}: {} in {}{shared}", part.module.label(), memory_size(part.bytes), memory_name(&part.device))
+        let shared = if part.shared { tr!("memory-shared-with-another-model") } else { "" };
+        tr!("memory-in", module = part.module.label(), bytes = memory_size(part.bytes), memory_name = memory_name(&part.device), shared)
     };
     let mut lines: Vec<String> = model.parts.iter().map(part).collect();
     if model.encodings_found > 0 {
-        lines.push(format!("Prompts encoded {} times, reused {} times", model.encodings_made, model.encodings_found));
+        lines.push(tr!(
+            "memory-prompts-encoded-times-reused",
+            encodings_made = model.encodings_made,
+            encodings_found = model.encodings_found
+        ));
     }
     lines.join("\n")
 }
@@ -164,16 +174,16 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let memory = &state.memory;
     let mut preload = memory.preloading.enabled;
     let set = Command::SetPreload;
-    row(ui, set(preload).label(), |ui| ui.checkbox(&mut preload, "The chosen model").on_hover_text(set(preload).tooltip()));
+    row(ui, set(preload).label(), |ui| ui.checkbox(&mut preload, tr!("memory-the-chosen-model")).on_hover_text(set(preload).tooltip()));
     if preload != memory.preloading.enabled {
         commands.push(set(preload));
     }
     let reserve = memory.reserve;
     let hover = Command::SetReserve(reserve).tooltip();
     let (mut percent, mut most) = (reserve.percent, reserve.most_bytes as f64 / GIB as f64);
-    slider_row(ui, "Leave free %", &mut percent, 0..=MAX_RESERVE_PERCENT, &widgets::WHOLE, hover);
+    slider_row(ui, tr!("memory-leave-free-2"), &mut percent, 0..=MAX_RESERVE_PERCENT, &widgets::WHOLE, hover);
     let scale = widgets::Scale { step: 0.5, decimals: 1, logarithmic: true };
-    slider_row(ui, "At most GiB", &mut most, 0.0..=MAX_RESERVE_GIB as f64, &scale, hover);
+    slider_row(ui, tr!("memory-at-most-gib"), &mut most, 0.0..=MAX_RESERVE_GIB as f64, &scale, hover);
     let wanted = Reserve { percent, most_bytes: (most * GIB as f64) as u64 };
     if wanted != reserve {
         commands.push(Command::SetReserve(wanted));
@@ -182,10 +192,10 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let set = Command::SetCpuMath(math);
     row(ui, set.label(), |ui| {
         let name = |math: Option<CpuMath>| match math {
-            None => "Fastest",
-            Some(CpuMath::Exact) => "Exact",
-            Some(CpuMath::F32) => "32 bits",
-            Some(CpuMath::Bf16) => "16 bits",
+            None => tr!("memory-fastest"),
+            Some(CpuMath::Exact) => tr!("memory-exact"),
+            Some(CpuMath::F32) => tr!("memory-32-bits"),
+            Some(CpuMath::Bf16) => tr!("memory-16-bits"),
         };
         let response = ComboBox::from_id_salt("cpu_math")
             .icon(widgets::chevron)

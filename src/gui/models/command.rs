@@ -9,6 +9,7 @@ use crate::gui::models::state::State;
 use crate::gui::shared::Shared;
 use atelier_core::recipe::TensorType;
 use atelier_downloads::Status;
+use atelier_language::tr;
 use atelier_library::{Availability, ModelKind};
 use atelier_studio::library_service::{DownloadsState, FileCheck, TokenState};
 
@@ -145,156 +146,148 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::FocusSearch => ("Search models", "Move the cursor to the search field."),
-            Self::SetSearch(_) => ("Search", "Search models by name, family, licence or file."),
-            Self::SetFilter(_) => ("Filter", "Filter the models."),
-            Self::ShowKind(_) => ("Show this kind", "Show only models of this kind."),
-            Self::SetSort(_) => ("Sort", "Order of the models."),
-            Self::ShowAll => ("Show all", "Clear search and filters."),
-            Self::MoveCursor(_) => ("Move the cursor", "Move to another card with the arrow keys."),
-            Self::SetVisible(..) => ("See", "Check whether the visible models fit."),
-            Self::OpenDetails(_) => ("Details", "Show files, sizes, settings and actions of this model."),
-            Self::CloseDetails => ("Close details", "Close the details."),
-            Self::ChooseVariant(..) => ("Choose this size", "The same model in another size."),
-            Self::Download(_) => ("Download", "Download this model. Interrupted downloads resume."),
-            Self::DownloadAndGenerate(_) => {
-                ("Download and generate", "Download this model, then generate your picture. The job waits in the queue.")
-            }
-            Self::DownloadMissing(_) => ("Get what is missing", "Download the missing files of this model."),
-            Self::ConfirmDownload => ("Start the download", "Download it. The download can be paused, and resumes after an interruption."),
-            Self::CancelSize => ("Not now", "Download nothing."),
-            Self::Use(_) => ("Use", "Use this model with its recommended settings, and go to Create. Your prompt is kept."),
-            Self::Pause(_) => ("Pause", "Pause this download. Downloaded data is kept."),
-            Self::Resume(_) => ("Resume", "Resume this download."),
-            Self::Retry(_) => ("Try again", "Try this download again. Downloaded data is kept."),
-            Self::Cancel(_) => ("Cancel download", "Cancel this download and delete its data."),
-            Self::MoveDownload(..) => ("Move in the queue", "Drag to another place in the queue, or press the up and down keys."),
-            Self::PauseAll => ("Pause all", "Pause all downloads. Downloaded data is kept."),
-            Self::ResumeAll => ("Resume all", "Resume all downloads."),
-            Self::StartDownloads => ("Try again", "Try to start the downloads again."),
-            Self::OpenLicence(_) => ("Read the licence", "Open the page with the licence in your browser."),
-            Self::AcceptLicence => ("Accept", "Accept the licence. Atelier does not ask again."),
-            Self::DeclineLicence => ("Not now", "Cancel. The model is not downloaded."),
-            Self::Delete(_) => ("Delete…", "Move the downloaded files of this model to the trash. A list is shown first."),
-            Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty the trash to free the space."),
-            Self::CancelDelete => ("Keep it", "Change nothing."),
-            Self::CopyModel(_) => (
-                "Make a smaller copy…",
-                "Convert the weights of this model to a smaller type, in a file of its own. Its size is shown first; the model is not changed.",
-            ),
-            Self::ChooseCopyType(_) => ("Choose this type", "The type of the weights in the copy."),
-            Self::ConfirmCopy => ("Make the copy", "Write the copy beside the model. It takes minutes, and can be stopped."),
-            Self::CancelCopy => ("Not now", "Change nothing."),
-            Self::StopCopy => ("Stop copying", "Stop, and leave nothing of the copy."),
-            Self::CheckFiles(_) => ("Verify checksums", "Verify the checksums of all files of this model. Takes a while."),
-            Self::StopCheck(_) => ("Stop verifying", "Stop verifying. Nothing is changed."),
-            Self::OpenFolder(_) => ("Open folder", "Show the folder of this model in your file manager."),
-            Self::CopyTriggerWord(_) => ("Copy", "Copy these trigger words."),
-            Self::EditAddText(_) => ("Add a model", "A Hugging Face page or file, a direct link, or a path on this machine."),
-            Self::Add => ("Add", "Add: a link is downloaded, a folder is used in place."),
-            Self::AddPaths(_) => ("Add", "A link is downloaded; a folder is used in place and never changed."),
-            Self::ChooseFolder => (
-                "Add a folder…",
-                "Use the models of a folder in place, such as those of ComfyUI or A1111. Atelier never changes anything in it.",
-            ),
-            Self::ForgetFolder(_) => ("Stop using this folder", "Remove this folder from the library. Its files are not changed."),
-            Self::ChooseModelsRoot => ("Change…", "Choose another folder for downloaded models. Existing downloads are not moved."),
-            Self::UseDefaultModelsRoot => ("Use the default folder", "Download to the default folder again."),
-            Self::SetParallelFiles(_) => ("Parallel downloads", "Number of parallel downloads, 1 to 8."),
-            Self::Rescan => ("Look again", "Scan all folders again. Changes are usually noticed automatically."),
-            Self::EditTokenText(_) => {
-                ("Token", "Access token of your Hugging Face account. It is stored in the system's keyring if available, and never shown.")
-            }
-            Self::SaveToken => ("Keep", "Save this token. It is sent to Hugging Face only."),
-            Self::DeleteToken => ("Forget the token", "Remove the token from this machine."),
-            Self::FocusToken => ("Paste a token", "Go to the field for a Hugging Face token."),
-            Self::SearchHub => ("Search Hugging Face", "Search Hugging Face. The words are sent to its server."),
-            Self::OpenRepository(_) => ("Show files", "See the model files of this repository."),
-            Self::CloseRepository => ("Back to the search", "Go back to the search results."),
-            Self::DownloadHubFile(_) => ("Download", "Download this file to your models folder."),
-            Self::CloseHub => ("Back to the library", "Go back to your models and the catalogue."),
+            Self::FocusSearch => (tr!("models-search-models"), tr!("models-move-the-cursor-to")),
+            Self::SetSearch(_) => (tr!("common-search"), tr!("models-search-models-by-name")),
+            Self::SetFilter(_) => (tr!("models-filter"), tr!("models-filter-the-models")),
+            Self::ShowKind(_) => (tr!("models-show-this-kind"), tr!("models-show-only-models-of")),
+            Self::SetSort(_) => (tr!("models-sort"), tr!("models-order-of-the-models")),
+            Self::ShowAll => (tr!("models-show-all"), tr!("models-clear-search-and-filters")),
+            Self::MoveCursor(_) => (tr!("models-move-the-cursor"), tr!("models-move-to-another-card")),
+            Self::SetVisible(..) => (tr!("models-see"), tr!("models-check-whether-the-visible")),
+            Self::OpenDetails(_) => (tr!("models-details"), tr!("models-show-files-sizes-settings")),
+            Self::CloseDetails => (tr!("models-close-details"), tr!("models-close-the-details")),
+            Self::ChooseVariant(..) => (tr!("models-choose-this-size"), tr!("models-the-same-model-in")),
+            Self::Download(_) => (tr!("models-download"), tr!("models-download-this-model-interrupted")),
+            Self::DownloadAndGenerate(_) => (tr!("models-download-and-generate"), tr!("models-download-this-model-then")),
+            Self::DownloadMissing(_) => (tr!("models-get-what-is-missing"), tr!("models-download-the-missing-files")),
+            Self::ConfirmDownload => (tr!("models-start-the-download"), tr!("models-download-it-the-download")),
+            Self::CancelSize => (tr!("common-not-now"), tr!("models-download-nothing")),
+            Self::Use(_) => (tr!("models-use"), tr!("models-use-this-model-with")),
+            Self::Pause(_) => (tr!("models-pause"), tr!("models-pause-this-download-downloaded")),
+            Self::Resume(_) => (tr!("models-resume"), tr!("models-resume-this-download")),
+            Self::Retry(_) => (tr!("common-try-again"), tr!("models-try-this-download-again")),
+            Self::Cancel(_) => (tr!("models-cancel-download"), tr!("models-cancel-this-download-and")),
+            Self::MoveDownload(..) => (tr!("models-move-in-the-queue"), tr!("models-drag-to-another-place")),
+            Self::PauseAll => (tr!("models-pause-all"), tr!("models-pause-all-downloads-downloaded")),
+            Self::ResumeAll => (tr!("models-resume-all"), tr!("models-resume-all-downloads")),
+            Self::StartDownloads => (tr!("common-try-again"), tr!("models-try-to-start-the")),
+            Self::OpenLicence(_) => (tr!("models-read-the-licence"), tr!("models-open-the-page-with")),
+            Self::AcceptLicence => (tr!("common-accept"), tr!("models-accept-the-licence-atelier")),
+            Self::DeclineLicence => (tr!("common-not-now"), tr!("models-cancel-the-model-is")),
+            Self::Delete(_) => (tr!("models-delete"), tr!("models-move-the-downloaded-files")),
+            Self::ConfirmDelete => (tr!("models-move-to-trash"), tr!("models-move-these-files-to")),
+            Self::CancelDelete => (tr!("models-keep-it"), tr!("models-change-nothing")),
+            Self::CopyModel(_) => (tr!("models-make-a-smaller-copy"), tr!("models-convert-the-weights-of")),
+            Self::ChooseCopyType(_) => (tr!("models-choose-this-type"), tr!("models-the-type-of-the")),
+            Self::ConfirmCopy => (tr!("models-make-the-copy"), tr!("models-write-the-copy-beside")),
+            Self::CancelCopy => (tr!("common-not-now"), tr!("models-change-nothing")),
+            Self::StopCopy => (tr!("models-stop-copying"), tr!("models-stop-and-leave-nothing")),
+            Self::CheckFiles(_) => (tr!("models-verify-checksums"), tr!("models-verify-the-checksums-of")),
+            Self::StopCheck(_) => (tr!("models-stop-verifying"), tr!("models-stop-verifying-nothing-is")),
+            Self::OpenFolder(_) => (tr!("models-open-folder"), tr!("models-show-the-folder-of")),
+            Self::CopyTriggerWord(_) => (tr!("common-copy"), tr!("models-copy-these-trigger-words")),
+            Self::EditAddText(_) => (tr!("models-add-a-model"), tr!("models-a-hugging-face-page")),
+            Self::Add => (tr!("common-add"), tr!("models-add-a-link-is")),
+            Self::AddPaths(_) => (tr!("common-add"), tr!("models-a-link-is-downloaded")),
+            Self::ChooseFolder => (tr!("models-add-a-folder"), tr!("models-use-the-models-of")),
+            Self::ForgetFolder(_) => (tr!("models-stop-using-this-folder"), tr!("models-remove-this-folder-from")),
+            Self::ChooseModelsRoot => (tr!("models-change"), tr!("models-choose-another-folder-for")),
+            Self::UseDefaultModelsRoot => (tr!("models-use-the-default-folder"), tr!("models-download-to-the-default")),
+            Self::SetParallelFiles(_) => (tr!("models-parallel-downloads"), tr!("models-number-of-parallel-downloads")),
+            Self::Rescan => (tr!("models-look-again"), tr!("models-scan-all-folders-again")),
+            Self::EditTokenText(_) => (tr!("models-token"), tr!("models-access-token-of-your")),
+            Self::SaveToken => (tr!("models-keep"), tr!("models-save-this-token-it")),
+            Self::DeleteToken => (tr!("models-forget-the-token"), tr!("models-remove-the-token-from")),
+            Self::FocusToken => (tr!("models-paste-a-token"), tr!("models-go-to-the-field")),
+            Self::SearchHub => (tr!("models-search-hugging-face"), tr!("models-search-hugging-face-the")),
+            Self::OpenRepository(_) => (tr!("models-show-files"), tr!("models-see-the-model-files")),
+            Self::CloseRepository => (tr!("models-back-to-the-search"), tr!("models-go-back-to-the")),
+            Self::DownloadHubFile(_) => (tr!("models-download"), tr!("models-download-this-file-to")),
+            Self::CloseHub => (tr!("models-back-to-the-library"), tr!("models-go-back-to-your")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
-        let card = |id: &String| state.card(id).ok_or("This model no longer exists.");
-        let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or("This download has ended.");
+        let card = |id: &String| state.card(id).ok_or(tr!("models-this-model-no-longer"));
+        let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or(tr!("models-this-download-has-ended"));
         match self {
-            Self::ShowAll => require(!state.shows_all(), "Everything is shown."),
-            Self::CloseDetails => require(state.is_open, "Nothing is open."),
+            Self::ShowAll => require(!state.shows_all(), tr!("models-everything-is-shown")),
+            Self::CloseDetails => require(state.is_open, tr!("models-nothing-is-open")),
             Self::OpenDetails(id) => card(id).map(drop),
             Self::Download(id) => {
                 let card = card(id)?;
                 downloads_ready(state)?;
                 let variant = state.variant(card);
                 let wanted = variant.map_or(&card.id, |it| &it.id);
-                require(!state.queue.iter().any(|it| it.id == *wanted), "Already in the queue.")?;
-                require(!variant.is_some_and(|it| it.on_disk), "Already on this disk.")
+                require(!state.queue.iter().any(|it| it.id == *wanted), tr!("models-already-in-the-queue"))?;
+                require(!variant.is_some_and(|it| it.on_disk), tr!("models-already-on-this-disk"))
             }
             Self::DownloadAndGenerate(id) => {
                 Self::Download(id.clone()).enabled(state, shared)?;
-                require(!shared.next.recipe.prompt.trim().is_empty(), "Write a prompt in the Create view first.")
+                require(!shared.next.recipe.prompt.trim().is_empty(), tr!("models-write-a-prompt-in"))
             }
             Self::DownloadMissing(id) => {
                 let card = card(id)?;
-                require(card.can_be_completed(), "No download source is known for these files. Add a folder that contains them.")?;
+                require(card.can_be_completed(), tr!("models-no-download-source-is"))?;
                 downloads_ready(state)?;
-                require(state.download_of(card).is_none(), "Already in the queue.")
+                require(state.download_of(card).is_none(), tr!("models-already-in-the-queue"))
             }
             Self::Use(id) => match (card(id)?.kind, card(id)?.availability) {
-                (ModelKind::Upscaler, _) => Err("Upscalers do not generate pictures: choose Upscale 2× on a finished picture."),
-                (ModelKind::Cutout, _) => Err("Cut-out models work on the canvas: choose Cut out the background there."),
-                (ModelKind::Detector, _) => Err("Detectors work on the canvas: choose Find faces and hands there."),
-                (ModelKind::Part, _) => Err("Not a full model: other models use it."),
-                (_, Availability::Catalogue) => Err("Download it first."),
-                (_, Availability::Listed) => Err("Cannot be used here; see the details."),
-                (_, Availability::Incomplete) => Err("Get what is missing first."),
-                (_, Availability::Damaged) => Err("A file is damaged. Download it again first."),
+                (ModelKind::Upscaler, _) => Err(tr!("models-upscalers-do-not-generate")),
+                (ModelKind::Cutout, _) => Err(tr!("models-cut-out-models-work")),
+                (ModelKind::Detector, _) => Err(tr!("models-detectors-work-on-the")),
+                (ModelKind::Part, _) => Err(tr!("models-not-a-full-model")),
+                (_, Availability::Catalogue) => Err(tr!("models-download-it-first")),
+                (_, Availability::Listed) => Err(tr!("models-cannot-be-used-here")),
+                (_, Availability::Incomplete) => Err(tr!("models-get-what-is-missing-first")),
+                (_, Availability::Damaged) => Err(tr!("models-a-file-is-damaged")),
                 (_, Availability::BuiltIn | Availability::OnDisk | Availability::InPlace) => Ok(()),
             },
-            Self::Pause(id) => require(is_open(&download(id)?.status), "Already paused."),
-            Self::Resume(id) => require(matches!(download(id)?.status, Status::Paused(_)), "Not paused."),
-            Self::Retry(id) => require(matches!(download(id)?.status, Status::Failed(_)), "Has not failed."),
+            Self::Pause(id) => require(is_open(&download(id)?.status), tr!("models-already-paused")),
+            Self::Resume(id) => require(matches!(download(id)?.status, Status::Paused(_)), tr!("models-not-paused")),
+            Self::Retry(id) => require(matches!(download(id)?.status, Status::Failed(_)), tr!("models-has-not-failed")),
             Self::Cancel(id) | Self::MoveDownload(id, _) => download(id).map(drop),
-            Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), "Nothing is downloading."),
-            Self::ResumeAll => require(state.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
-            Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), "There is no question."),
-            Self::ConfirmDownload | Self::CancelSize => require(state.size_prompt.is_some(), "There is no question."),
-            Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), "There is no question."),
-            Self::Delete(id) => require(card(id)?.downloaded, "Atelier deletes only models that it downloaded."),
+            Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), tr!("models-nothing-is-downloading")),
+            Self::ResumeAll => {
+                require(state.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), tr!("models-nothing-is-paused"))
+            }
+            Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), tr!("common-there-is-no-question")),
+            Self::ConfirmDownload | Self::CancelSize => require(state.size_prompt.is_some(), tr!("common-there-is-no-question")),
+            Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), tr!("common-there-is-no-question")),
+            Self::Delete(id) => require(card(id)?.downloaded, tr!("models-atelier-deletes-only-models")),
             Self::CopyModel(id) => {
-                require(card(id)?.copied_file().is_some(), "Only models and text encoders on this machine can be copied.")?;
-                require(state.running_copy.is_none(), "Another copy is being made.")
+                require(card(id)?.copied_file().is_some(), tr!("models-only-models-and-text"))?;
+                require(state.running_copy.is_none(), tr!("models-another-copy-is-being"))
             }
             Self::ConfirmCopy => {
-                let dialog = state.copy_dialog.as_ref().ok_or("There is no question.")?;
+                let dialog = state.copy_dialog.as_ref().ok_or(tr!("common-there-is-no-question"))?;
                 require(
                     dialog.sizes.as_ref().is_some_and(|it| it.as_ref().is_ok_and(|it| !it.copies.is_empty())),
-                    "There is nothing to copy.",
+                    tr!("models-there-is-nothing-to"),
                 )
             }
-            Self::CancelCopy => require(state.copy_dialog.is_some(), "There is no question."),
-            Self::StopCopy => require(state.running_copy.is_some(), "No copy is being made."),
+            Self::CancelCopy => require(state.copy_dialog.is_some(), tr!("common-there-is-no-question")),
+            Self::StopCopy => require(state.running_copy.is_some(), tr!("models-no-copy-is-being")),
             Self::CheckFiles(id) => {
-                require(card(id)?.downloaded, "Checksums are known only for models that Atelier downloaded.")?;
-                require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), "Already verifying.")
+                require(card(id)?.downloaded, tr!("models-checksums-are-known-only"))?;
+                require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), tr!("models-already-verifying"))
             }
-            Self::Add => require(!state.add_text.trim().is_empty(), "Paste a link or a path first."),
-            Self::ChooseFolder => require(!shared.dialog_open, "A file dialog is already open."),
+            Self::Add => require(!state.add_text.trim().is_empty(), tr!("models-paste-a-link-or")),
+            Self::ChooseFolder => require(!shared.dialog_open, tr!("common-a-file-dialog-is")),
             Self::ChooseModelsRoot => {
-                require(!shared.dialog_open, "A file dialog is already open.")?;
-                require(state.queue.is_empty(), "Finish or cancel the downloads first.")
+                require(!shared.dialog_open, tr!("common-a-file-dialog-is"))?;
+                require(state.queue.is_empty(), tr!("models-finish-or-cancel-the"))
             }
             Self::UseDefaultModelsRoot => {
-                require(state.queue.is_empty(), "Finish or cancel the downloads first.")?;
-                require(!state.library.settings.is_default_root, "Already the default folder.")
+                require(state.queue.is_empty(), tr!("models-finish-or-cancel-the"))?;
+                require(!state.library.settings.is_default_root, tr!("models-already-the-default-folder"))
             }
-            Self::SaveToken => require(!state.token_text.trim().is_empty(), "Paste a token first."),
-            Self::DeleteToken => require(state.library.settings.token == TokenState::Saved, "There is no saved token."),
+            Self::SaveToken => require(!state.token_text.trim().is_empty(), tr!("models-paste-a-token-first")),
+            Self::DeleteToken => require(state.library.settings.token == TokenState::Saved, tr!("models-there-is-no-saved")),
             Self::SearchHub => {
                 downloads_ready(state)?;
-                require(!state.search.trim().is_empty(), "Type a search first.")
+                require(!state.search.trim().is_empty(), tr!("models-type-a-search-first"))
             }
             Self::DownloadHubFile(_) => downloads_ready(state),
             Self::FocusSearch
@@ -333,7 +326,7 @@ const fn is_open(status: &Status) -> bool {
 fn downloads_ready(state: &State) -> Result<(), &'static str> {
     match state.downloads {
         DownloadsState::Ready => Ok(()),
-        DownloadsState::Starting => Err("The downloads are starting."),
-        DownloadsState::Refused(_) => Err("Downloads are unavailable; see Downloads for the reason."),
+        DownloadsState::Starting => Err(tr!("models-the-downloads-are-starting")),
+        DownloadsState::Refused(_) => Err(tr!("models-downloads-are-unavailable-see")),
     }
 }

@@ -1,5 +1,6 @@
 //! Filter, search and order of the cards. Pure; computed after a change, not for each frame.
 
+use atelier_language::tr;
 use atelier_library::{Availability, ModelCard, ModelKind};
 
 use crate::gui::models::fit::FitLevel;
@@ -35,13 +36,13 @@ impl StateFilter {
 
     /// Text of its menu entry.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Ready => "Ready to use",
-            Self::InMemory => "In memory",
-            Self::Queued => "In the queue",
-            Self::Incomplete => "Incomplete",
-            Self::Catalogue => "To download",
+            Self::Ready => tr!("models-ready-to-use"),
+            Self::InMemory => tr!("models-in-memory"),
+            Self::Queued => tr!("models-in-the-queue"),
+            Self::Incomplete => tr!("models-incomplete"),
+            Self::Catalogue => tr!("models-to-download"),
         }
     }
 }
@@ -61,10 +62,10 @@ impl FitFilter {
 
     /// Text of its menu entry.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Fits => "Fits",
-            Self::Runs => "Fits or tight",
+            Self::Fits => tr!("models-fits"),
+            Self::Runs => tr!("models-fits-or-tight"),
         }
     }
 }
@@ -88,12 +89,12 @@ impl Sort {
 
     /// Text of its menu entry.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::FitsFirst => "Fits first",
-            Self::Name => "Name",
-            Self::Size => "Smallest first",
-            Self::Added => "Recently added",
+            Self::FitsFirst => tr!("models-fits-first"),
+            Self::Name => tr!("common-name"),
+            Self::Size => tr!("models-smallest-first"),
+            Self::Added => tr!("models-recently-added"),
         }
     }
 }

@@ -9,6 +9,7 @@ use atelier_core::recipe::Recipe;
 use atelier_core::sentences::list;
 use atelier_core::time::MachineRates;
 use atelier_engine::Estimate;
+use atelier_language::tr;
 use atelier_library::{Machine, MachineDevice, WORKING_BYTES};
 
 use crate::gui::devices::board::is_too_slow;
@@ -114,16 +115,16 @@ impl PictureTime {
     /// Words on a card: "about 6 s a picture here".
     #[must_use]
     pub fn words(self) -> String {
-        let slow = if self.is_too_slow() { ": too slow" } else { "" };
-        format!("about {} a picture here{slow}", about(self.secs()))
+        let slow = if self.is_too_slow() { tr!("models-too-slow") } else { "" };
+        tr!("models-about-a-picture-here", about = about(self.secs()), slow)
     }
 
     /// A sentence of it, with the size of the picture.
     #[must_use]
     pub fn sentence(self) -> String {
         let (width, height) = self.size_px;
-        let slow = if self.is_too_slow() { ", which is too slow to work with" } else { "" };
-        format!("A picture of {width} × {height} takes about {} here{slow}.", about(self.secs()))
+        let slow = if self.is_too_slow() { tr!("models-which-is-too-slow") } else { "" };
+        tr!("models-a-picture-of-takes", width, height, about = about(self.secs()), slow)
     }
 }
 
@@ -144,7 +145,7 @@ impl FitPrediction {
     pub fn predict(devices: &[Device], estimate: &Estimate, recipe: &Recipe) -> Option<Self> {
         let whole = plan_on(devices, estimate, 0);
         let size_px = (recipe.width, recipe.height);
-        let at = format!("At {} × {}", size_px.0, size_px.1);
+        let at = tr!("models-at", size_px = size_px.0, size_px_2 = size_px.1);
         let time = |plan: &Plan| {
             let time = estimate.time(recipe, &plan.placement, &plan.prediction).ok().filter(|it| it.denoise_secs > 0.0)?;
             Some(PictureTime { millis: (time.loaded_secs() * 1000.0) as u64, size_px })
@@ -152,18 +153,18 @@ impl FitPrediction {
         match whole {
             Ok(plan) => {
                 let level = if is_full_speed(devices, &plan) { FitLevel::Fits } else { FitLevel::Tight };
-                Some(Self { level, sentence: format!("{at} it needs {}.", peaks(devices, &plan)), time: time(&plan) })
+                Some(Self { level, sentence: tr!("models-it-needs", at, peaks = peaks(devices, &plan)), time: time(&plan) })
             }
             Err(PlanError::Short(shortage)) => {
                 // Without a GPU the reserve of RAM may be just enough.
                 if let Ok(plan) = plan_on(devices, estimate, u64::MAX) {
                     return Some(Self {
                         level: FitLevel::Tight,
-                        sentence: format!("{at} it needs {}, nearly all the memory.", peaks(devices, &plan)),
+                        sentence: tr!("models-it-needs-nearly-all", at, peaks = peaks(devices, &plan)),
                         time: time(&plan),
                     });
                 }
-                let sentence = format!("{at} {} of memory are missing.", file_size(shortage.missing_bytes));
+                let sentence = tr!("models-of-memory-are-missing", at, missing_bytes = file_size(shortage.missing_bytes));
                 Some(Self { level: FitLevel::TooBig, sentence, time: None })
             }
             Err(PlanError::Device(_)) => None,
@@ -202,7 +203,7 @@ fn peaks(devices: &[Device], plan: &Plan) -> String {
     let parts = plan.prediction.devices.iter().filter_map(|it| {
         let bytes = it.peak().1.total_bytes();
         let ram = devices.iter().any(|device| device.name == it.name && device.kind == DeviceKind::Cpu);
-        (bytes > 0).then(|| format!("{} of {}", file_size(bytes), if ram { "RAM" } else { &it.name }))
+        (bytes > 0).then(|| tr!("models-of", bytes = file_size(bytes), name = if ram { "RAM" } else { &it.name }))
     });
     list(&parts.collect::<Vec<_>>())
 }
@@ -215,24 +216,24 @@ fn gpu_reserve(total_bytes: u64) -> u64 {
 impl FitLevel {
     /// Words on a card.
     #[must_use]
-    pub const fn label(self, memory: Option<MachineMemory>) -> &'static str {
+    pub fn label(self, memory: Option<MachineMemory>) -> &'static str {
         match (self, memory) {
-            (Self::Fits, _) => "fits",
-            (Self::Tight, Some(MachineMemory { gpu_bytes: Some(_), .. })) => "tight, weights in RAM",
-            (Self::Tight, _) => "tight",
-            (Self::Unknown, _) => "fit unknown",
-            (Self::TooBig, _) => "too big",
+            (Self::Fits, _) => tr!("models-fits-2"),
+            (Self::Tight, Some(MachineMemory { gpu_bytes: Some(_), .. })) => tr!("models-tight-weights-in-ram"),
+            (Self::Tight, _) => tr!("models-tight"),
+            (Self::Unknown, _) => tr!("models-fit-unknown"),
+            (Self::TooBig, _) => tr!("models-too-big"),
         }
     }
 
     /// Sentence for a level that was guessed from the size.
     #[must_use]
-    pub const fn by_size(self) -> &'static str {
+    pub fn by_size(self) -> &'static str {
         match self {
-            Self::Fits => "Fits into this machine's memory, judged by its size. Choose it to see details in the Devices view.",
-            Self::Tight => "Does not fit entirely on the fastest device, judged by its size, so it is slower.",
-            Self::Unknown => "The size of a file, or this machine's memory, is not known.",
-            Self::TooBig => "Larger than this machine's memory. A smaller variant may fit.",
+            Self::Fits => tr!("models-fits-into-this-machines"),
+            Self::Tight => tr!("models-does-not-fit-entirely"),
+            Self::Unknown => tr!("models-the-size-of-a"),
+            Self::TooBig => tr!("models-larger-than-this-machines"),
         }
     }
 }

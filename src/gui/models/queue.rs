@@ -2,15 +2,16 @@
 
 use atelier_core::format::file_size;
 use atelier_downloads::{JobSnapshot, PauseReason, Status};
+use atelier_language::tr;
 
 /// Word for a download's status.
 #[must_use]
-pub const fn status_word(status: &Status) -> &'static str {
+pub fn status_word(status: &Status) -> &'static str {
     match status {
-        Status::Waiting => "waiting",
-        Status::Running => "downloading",
-        Status::Paused(_) => "paused",
-        Status::Failed(_) => "failed",
+        Status::Waiting => tr!("models-waiting"),
+        Status::Running => tr!("models-downloading"),
+        Status::Paused(_) => tr!("models-paused"),
+        Status::Failed(_) => tr!("models-failed"),
     }
 }
 
@@ -19,10 +20,10 @@ pub const fn status_word(status: &Status) -> &'static str {
 pub fn status_line(entry: &JobSnapshot) -> String {
     let progress = &entry.progress;
     match &entry.status {
-        Status::Waiting if progress.bytes > 0 => format!("Waits its turn at {}", amount(progress.bytes, progress.total)),
-        Status::Waiting => "Waits its turn".to_owned(),
+        Status::Waiting if progress.bytes > 0 => tr!("models-waits-its-turn-at", amount = amount(progress.bytes, progress.total)),
+        Status::Waiting => tr!("models-waits-its-turn").to_owned(),
         Status::Running => pace(progress.bytes, progress.total, progress.rate, progress.seconds_left),
-        Status::Paused(PauseReason::ByPerson) => format!("Paused at {}", amount(progress.bytes, progress.total)),
+        Status::Paused(PauseReason::ByPerson) => tr!("models-paused-at", amount = amount(progress.bytes, progress.total)),
         Status::Paused(why @ PauseReason::DiskFull { .. }) => why.sentence(),
         Status::Failed(failure) => failure.to_string(),
     }
@@ -36,7 +37,7 @@ pub fn summary(entries: &[JobSnapshot]) -> Option<String> {
     }
     let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
     if !entries.iter().any(|it| it.status == Status::Running) {
-        let words = if open().count() > 0 { "waiting" } else { "standing still" };
+        let words = if open().count() > 0 { tr!("models-waiting") } else { tr!("models-standing-still") };
         return Some(format!("{} {words}", count(entries.len())));
     }
     let bytes = open().map(|it| it.progress.bytes).sum();
@@ -54,16 +55,16 @@ pub(crate) fn time_needed(bytes: u64, entries: &[JobSnapshot]) -> String {
     let rate: f64 = entries.iter().filter(|it| it.status == Status::Running).map(|it| it.progress.rate).sum();
     let secs = |rate: f64| (bytes as f64 / rate).ceil() as u64;
     if rate >= 1.0 {
-        format!("About {} at the {}/s of now.", time(secs(rate)), file_size(rate as u64))
+        tr!("models-about-at-the-s", time = time(secs(rate)), rate = file_size(rate as u64))
     } else {
-        format!("About {} at 100 Mbit/s, {} at 20 Mbit/s.", time(secs(12.5e6)), time(secs(2.5e6)))
+        tr!("models-about-at-100-mbit", time = time(secs(12.5e6)), time_2 = time(secs(2.5e6)))
     }
 }
 
 /// The disk has no room for a download.
 #[must_use]
 pub(crate) fn no_room(bytes: u64, free_bytes: u64) -> String {
-    format!("Only {} of disk space are free: {} are missing.", file_size(free_bytes), file_size(bytes.saturating_sub(free_bytes)))
+    tr!("models-only-of-disk-space", free_bytes = file_size(free_bytes), bytes = file_size(bytes.saturating_sub(free_bytes)))
 }
 
 /// Completed part of a download, from 0 to 1; `None` while its size is unknown.
@@ -84,19 +85,19 @@ pub fn summary_fraction(entries: &[JobSnapshot]) -> Option<f32> {
 }
 
 fn count(downloads: usize) -> String {
-    if downloads == 1 { "1 download".into() } else { format!("{downloads} downloads") }
+    if downloads == 1 { tr!("models-1-download").into() } else { tr!("models-downloads-2", downloads) }
 }
 
 fn amount(bytes: u64, total: Option<u64>) -> String {
     match total {
-        Some(total) => format!("{} of {}", file_size(bytes), file_size(total)),
+        Some(total) => tr!("models-of-2", bytes = file_size(bytes), total = file_size(total)),
         None => file_size(bytes),
     }
 }
 
 fn pace(bytes: u64, total: Option<u64>, rate: f64, seconds_left: Option<u64>) -> String {
     let rate = (rate >= 1.0).then(|| format!("{}/s", file_size(rate as u64)));
-    let left = seconds_left.map(|secs| format!("{} left", time(secs)));
+    let left = seconds_left.map(|secs| tr!("models-left", time = time(secs)));
     [Some(amount(bytes, total)), rate, left].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -106,7 +107,7 @@ fn time(secs: u64) -> String {
         0..60 => format!("{secs} s"),
         60..5400 => format!("{} min", secs.div_ceil(60)),
         5400..172_800 => format!("{} h", secs.div_ceil(3600)),
-        _ => format!("{} days", secs.div_ceil(86_400)),
+        _ => tr!("models-days", days = secs.div_ceil(86_400)),
     }
 }
 

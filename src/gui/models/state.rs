@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use atelier_core::time::MachineRates;
 use atelier_downloads::{HubFile, JobSnapshot, Repository};
 use atelier_engine::Residency;
+use atelier_language::tr;
 use atelier_library::{Availability, CardVariant, Licence, Machine, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
@@ -215,7 +216,7 @@ impl State {
     /// where no home folder exists.
     #[must_use]
     pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {
-        let no_home = "No folder for models is known on this system. Set ATELIER_HOME to a folder.";
+        let no_home = tr!("models-no-folder-for-models");
         let downloads = if has_library { DownloadsState::Starting } else { DownloadsState::Refused(no_home.into()) };
         let library = Arc::new(LibrarySnapshot { cards: builtin.into_iter().collect(), ..LibrarySnapshot::default() });
         Self { library, downloads, is_known: !has_library, is_dirty: true, ..Self::default() }

@@ -9,6 +9,7 @@ use atelier_core::format::file_size;
 use atelier_core::recipe::{TensorType, TensorTypeRules};
 use atelier_downloads::{Status, Token};
 use atelier_engine::{Estimate, MeasuredDevice};
+use atelier_language::tr;
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
@@ -106,7 +107,7 @@ fn send(context: &Context<'_>, request: LibraryRequest) {
 /// Asks for a folder, and sends the request about it.
 fn choose(title: &str, context: &mut Context<'_>, request: fn(PathBuf) -> LibraryRequest) {
     let without = |_: Features<'_>, context: &mut Context<'_>| {
-        context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
+        context.notice(tr!("models-this-system-has-no"));
     };
     context.choose(FileDialog::folder(title), without, move |paths, _, context| {
         if let Some(folder) = paths.into_iter().next() {
@@ -147,7 +148,7 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
         }
         LibraryEvent::Downloaded(id, name) => {
             let card = state.library.cards.iter().find(|it| it.job_ids.contains(&id));
-            context.notice(format!("{} is downloaded.", card.map_or(&name, |it| &it.name)));
+            context.notice(tr!("models-is-downloaded", card = card.map_or(&name, |it| &it.name)));
             context.queue.send(QueueRequest::LookForModels);
         }
         LibraryEvent::Notice(text) => context.notice(text),
@@ -163,7 +164,7 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     runnable.apply(&mut context.shared.next.recipe);
     context.shared.unplaced.clear();
     context.shared.screen = Screen::Create;
-    context.notice(format!("Using {}, with its recommended settings.", runnable.name));
+    context.notice(tr!("models-using-with-its-recommended", name = runnable.name));
 }
 
 /// Makes a model that was found round a dropped file the one in use, with the settings that suit
@@ -174,11 +175,11 @@ fn use_assembled(model: AssembledModel, context: &mut Context<'_>) {
     let suits = match defaults {
         Some(defaults) => {
             defaults.apply(&mut context.shared.next.recipe);
-            ", with its recommended settings"
+            tr!("models-with-its-recommended-settings")
         }
         None => "",
     };
-    context.notice([vec![format!("Using {name}{suits}.")], missing].concat().join(" "));
+    context.notice([vec![tr!("models-using", name, suits)], missing].concat().join(" "));
 }
 
 /// Carries out a command.
@@ -277,7 +278,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::OpenFolder(folder) => context.show_folder(folder, None),
         Command::CopyTriggerWord(word) => {
             context.egui.copy_text(word);
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         }
         Command::EditAddText(text) => state.add_text = text,
         Command::Add => {
@@ -286,11 +287,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::AddPaths(paths) => send(context, LibraryRequest::Add(paths)),
         Command::ChooseFolder => {
-            choose("Use the models of a folder", context, |folder| LibraryRequest::Add(vec![folder]));
+            choose(tr!("models-use-the-models-of-a-folder"), context, |folder| LibraryRequest::Add(vec![folder]));
         }
         Command::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
         Command::ChooseModelsRoot => {
-            choose("Choose the folder for downloaded models", context, |folder| LibraryRequest::SetModelsRoot(Some(folder)));
+            choose(tr!("models-choose-the-folder-for"), context, |folder| LibraryRequest::SetModelsRoot(Some(folder)));
         }
         Command::UseDefaultModelsRoot => send(context, LibraryRequest::SetModelsRoot(None)),
         Command::SetParallelFiles(files) => send(context, LibraryRequest::SetParallelFiles(files)),
@@ -299,7 +300,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         // A secret stays in the field no longer than it takes to save it.
         Command::SaveToken => match Token::new(&std::mem::take(&mut state.token_text)) {
             Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
-            None => context.notice("This is not a token: it has spaces or other invalid characters."),
+            None => context.notice(tr!("models-this-is-not-a")),
         },
         Command::DeleteToken => send(context, LibraryRequest::SetToken(None)),
         Command::FocusToken => {
@@ -373,7 +374,7 @@ fn make_copy(state: &mut State, context: &Context<'_>) {
         move |made: std::io::Result<Result<u64, model_copy::CopyError>>, features, context| {
             features.models.running_copy = None;
             match made.map_err(model_copy::CopyError::from).flatten() {
-                Ok(bytes) => context.notice(format!("A copy of {name} is made: {}.", file_size(bytes))),
+                Ok(bytes) => context.notice(tr!("models-a-copy-of-is", name, bytes = file_size(bytes))),
                 Err(error) => context.notice(error.to_string()),
             }
             send(context, LibraryRequest::Rescan);
@@ -474,7 +475,7 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
                 context.shared.next.use_lora(path);
             }
             context.shared.screen = Screen::Create;
-            context.notice(format!("{} was added to the current model.", card.name));
+            context.notice(tr!("models-was-added-to-the", name = card.name));
         }
         _ => send(context, LibraryRequest::ResolveModel(card.id)),
     }

@@ -1,5 +1,6 @@
 //! Commands of the command palette. Their effect is in [`crate::gui::palette::update`].
 
+use atelier_language::tr;
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::feature_command::FeatureCommand;
@@ -31,13 +32,13 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Open => ("Find a command", "Search all commands and see their keys."),
-            Self::Close => ("Close", "Do nothing."),
-            Self::Search(_) => ("Search the commands", "Find commands by words of their names."),
-            Self::Choose(_) => ("Choose this command", "Choose this command."),
-            Self::Run(_) => ("Run this command", "Run this command."),
-            Self::ShowShortcuts(true) => ("Keyboard shortcuts", "See all keys, by the part of the program."),
-            Self::ShowShortcuts(false) => ("Close", "Close the list."),
+            Self::Open => (tr!("palette-find-a-command"), tr!("palette-search-all-commands-and")),
+            Self::Close => (tr!("common-close"), tr!("palette-do-nothing")),
+            Self::Search(_) => (tr!("palette-search-the-commands"), tr!("palette-find-commands-by-words")),
+            Self::Choose(_) => (tr!("palette-choose-this-command"), tr!("palette-choose-this-command-2")),
+            Self::Run(_) => (tr!("palette-run-this-command"), tr!("palette-run-this-command-2")),
+            Self::ShowShortcuts(true) => (tr!("palette-keyboard-shortcuts"), tr!("palette-see-all-keys-by")),
+            Self::ShowShortcuts(false) => (tr!("common-close"), tr!("palette-close-the-list")),
         }
     }
 }

@@ -5,6 +5,7 @@ use eframe::egui::Context;
 use crate::gui::command::{Command, keys_text};
 use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::gallery::command::PLAIN_KEYS;
+use atelier_language as language;
 
 /// Keys of a part of the program: each with what it does.
 pub(crate) struct KeyGroup {
@@ -12,41 +13,46 @@ pub(crate) struct KeyGroup {
     pub(crate) keys: Vec<(String, &'static str)>,
 }
 
-/// The parts in the order in which they are shown.
-const NAMES: [&str; 7] = ["Window", "Create", "Canvas", "Gallery", "Models", "Queue", "Devices"];
+/// The texts of the parts in the order in which they are shown.
+const NAMES: [&str; 7] = ["window-window", CREATE, "window-canvas", GALLERY, "window-models", "window-queue", "window-devices"];
+const CREATE: &str = "window-create";
+const GALLERY: &str = "window-gallery";
 
-/// Keys that are no command's: those that are held, and those of what has the keyboard.
+/// Keys that are no command's: those that are held, and those of what has the keyboard; each with the text
+/// of its part and of what it does.
 const OTHER_KEYS: &[(&str, &str, &str)] = &[
-    ("Window", "Tab", "Go to the next control"),
-    ("Window", "Escape", "Leave a field, a dialog, a message, the canvas"),
-    ("Create", "Letters", "A word goes into the prompt"),
-    ("Canvas", "Space", "Hold to move the picture"),
-    ("Canvas", "V", "Hold to see the canvas without the candidate"),
-    ("Canvas", "Alt", "Hold to pick a colour"),
-    ("Gallery", "Arrows", "Go to another picture; with Shift select"),
-    ("Models", "/", "Search models"),
-    ("Models", "Arrows", "Go to another model"),
-    ("Queue", "Up, Down", "Move the job"),
-    ("Queue", "Delete", "Cancel the job"),
-    ("Queue", "Enter", "Edit the job"),
-    ("Queue", "Ctrl+D", "Duplicate the job"),
+    ("window-window", "Tab", "palette-go-to-the-next"),
+    ("window-window", "Escape", "palette-leave-a-field-a"),
+    (CREATE, "A–Z", "palette-a-word-goes-into"),
+    ("window-canvas", "Space", "palette-hold-to-move-the"),
+    ("window-canvas", "V", "palette-hold-to-see-the"),
+    ("window-canvas", "Alt", "palette-hold-to-pick-a"),
+    (GALLERY, "←↑→↓", "palette-go-to-another-picture"),
+    ("window-models", "/", "palette-search-models"),
+    ("window-models", "←↑→↓", "palette-go-to-another-model"),
+    ("window-queue", "↑↓", "palette-move-the-job"),
+    ("window-queue", "Delete", "palette-cancel-the-job"),
+    ("window-queue", "Enter", "palette-edit-the-job"),
+    ("window-queue", "Ctrl+D", "palette-duplicate-the-job"),
 ];
 
 /// All groups that have keys.
 pub(crate) fn groups(ctx: &Context) -> Vec<KeyGroup> {
-    let keys = |name: &'static str| {
+    let keys = |id: &'static str| {
+        let name = language::text(id);
         let commands = Command::keys().filter(move |(command, _)| command.group() == name);
         let shortcuts = commands.map(|(command, shortcut)| (keys_text(ctx, shortcut.keys), command.label()));
-        let plain = PLAIN_KEYS.iter().filter(move |_| name == "Gallery");
+        let plain = PLAIN_KEYS.iter().filter(move |_| id == GALLERY);
         let plain = plain.map(|(key, command)| (key.name().to_owned(), Command::Gallery(command.clone()).label()));
-        let pictures = PICTURE_KEYS.iter().filter(move |_| name == "Create").map(|(.., command)| {
+        let pictures = PICTURE_KEYS.iter().filter(move |_| id == CREATE).map(|(.., command)| {
             let command = Command::Create(command.clone());
             (command.key_text(ctx), command.label())
         });
-        let other = OTHER_KEYS.iter().filter(move |(group, ..)| *group == name).map(|(_, keys, words)| ((*keys).to_owned(), *words));
+        let other = OTHER_KEYS.iter().filter(move |(group, ..)| *group == id);
+        let other = other.map(|(_, keys, words)| ((*keys).to_owned(), language::text(words)));
         shortcuts.chain(pictures).chain(plain).chain(other).collect::<Vec<_>>()
     };
-    let groups = NAMES.into_iter().map(|name| KeyGroup { name, keys: keys(name) });
+    let groups = NAMES.into_iter().map(|id| KeyGroup { name: language::text(id), keys: keys(id) });
     groups.filter(|group| !group.keys.is_empty()).collect()
 }
 

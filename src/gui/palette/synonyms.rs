@@ -7,31 +7,32 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::{canvas, create, gallery, guides, live, memory, models, palette, program, queue};
 use atelier_core::canvas::LayerKind;
 use atelier_core::recipe::RecallPart;
+use atelier_language::tr;
 
 /// Words of a command beside those of its label and tooltip.
 pub(super) fn synonyms(command: &Command) -> &'static str {
     match command {
         Command::Canvas(command) => of_canvas(command),
         Command::Create(command) => of_create(command),
-        Command::Guides(guides::Command::ChooseStart) => "img2img image to image init picture denoise",
-        Command::Guides(guides::Command::AddReference) => "ip-adapter edit kontext style picture",
-        Command::Guides(guides::Command::ChooseControl) => "controlnet pose depth canny edges",
-        Command::Guides(guides::Command::AddPerson) => "face identity photomaker likeness",
-        Command::Gallery(gallery::Command::Delete) => "remove trash bin erase",
-        Command::Gallery(gallery::Command::Restore) => "undelete recover untrash",
-        Command::Gallery(gallery::Command::SetDialog(_)) => "save jpeg jpg webp png share",
-        Command::Gallery(gallery::Command::SetAutoAdvance(_)) => "cull culling rating next lightroom preferences settings",
-        Command::Gallery(gallery::Command::Rate(_)) => "rating stars favourite favorite",
-        Command::Live(live::Command::Toggle) => "realtime real time live painting preview",
-        Command::Memory(memory::Command::UnloadAll) => "free vram memory",
-        Command::Models(models::Command::ChooseFolder) => "library comfyui a1111 forge path preferences settings",
-        Command::Models(models::Command::ChooseModelsRoot) => "location path disk preferences settings",
-        Command::Palette(palette::Command::ShowShortcuts(_)) => "hotkeys keys keyboard keybindings help cheat sheet",
-        Command::Palette(_) => "commands actions search",
-        Command::Program(program::Command::OpenAbout) => "version help preferences settings options",
-        Command::Program(program::Command::CheckForUpdates) => "upgrade new version preferences settings",
-        Command::Queue(queue::Command::Toggle) => "jobs batch history",
-        Command::Queue(queue::Command::CancelAll | queue::Command::CancelWaiting) => "stop clear abort",
+        Command::Guides(guides::Command::ChooseStart) => tr!("palette-img2img-image-to-image"),
+        Command::Guides(guides::Command::AddReference) => tr!("palette-ip-adapter-edit-kontext"),
+        Command::Guides(guides::Command::ChooseControl) => tr!("palette-controlnet-pose-depth-canny"),
+        Command::Guides(guides::Command::AddPerson) => tr!("palette-face-identity-photomaker-likeness"),
+        Command::Gallery(gallery::Command::Delete) => tr!("palette-remove-trash-bin-erase"),
+        Command::Gallery(gallery::Command::Restore) => tr!("palette-undelete-recover-untrash"),
+        Command::Gallery(gallery::Command::SetDialog(_)) => tr!("palette-save-jpeg-jpg-webp"),
+        Command::Gallery(gallery::Command::SetAutoAdvance(_)) => tr!("palette-cull-culling-rating-next"),
+        Command::Gallery(gallery::Command::Rate(_)) => tr!("palette-rating-stars-favourite-favorite"),
+        Command::Live(live::Command::Toggle) => tr!("palette-realtime-real-time-live"),
+        Command::Memory(memory::Command::UnloadAll) => tr!("palette-free-vram-memory"),
+        Command::Models(models::Command::ChooseFolder) => tr!("palette-library-comfyui-a1111-forge"),
+        Command::Models(models::Command::ChooseModelsRoot) => tr!("palette-location-path-disk-preferences"),
+        Command::Palette(palette::Command::ShowShortcuts(_)) => tr!("palette-hotkeys-keys-keyboard-keybindings"),
+        Command::Palette(_) => tr!("palette-commands-actions-search"),
+        Command::Program(program::Command::OpenAbout) => tr!("palette-version-help-preferences-settings"),
+        Command::Program(program::Command::CheckForUpdates) => tr!("palette-upgrade-new-version-preferences"),
+        Command::Queue(queue::Command::Toggle) => tr!("palette-jobs-batch-history"),
+        Command::Queue(queue::Command::CancelAll | queue::Command::CancelWaiting) => tr!("palette-stop-clear-abort"),
         Command::Window(command) => of_window(*command),
         _ => "",
     }
@@ -40,21 +41,21 @@ pub(super) fn synonyms(command: &Command) -> &'static str {
 fn of_canvas(command: &canvas::Command) -> &'static str {
     use canvas::Command as It;
     match command {
-        It::SetTool(Tool::Mask) => "inpaint inpainting repaint fix retouch",
-        It::SetTool(Tool::Frame) => "outpaint outpainting uncrop extend expand crop",
-        It::SetTool(Tool::Brush) => "paint draw edit sketch",
-        It::SetTool(Tool::Eraser) => "erase rubber",
-        It::SetTool(Tool::Lasso) => "select selection",
-        It::SetTool(Tool::Bucket) => "fill paint bucket",
-        It::SetTool(Tool::Pipette) => "eyedropper colour picker color picker",
-        It::AddLayer(LayerKind::Mask) => "inpaint inpainting",
-        It::AddLayer(LayerKind::Region { .. }) => "regional prompt area",
-        It::AddLayer(LayerKind::Control) => "controlnet pose depth canny",
-        It::CutOut => "remove background rembg matting transparent segmentation alpha",
-        It::FindRegions => "adetailer face detailer detect hands yolo",
-        It::HidePanels => "zen distraction free fullscreen preview",
-        It::FullScreen => "fullscreen maximise maximize",
-        It::Export(_) => "psd layers save png ora krita gimp",
+        It::SetTool(Tool::Mask) => tr!("palette-inpaint-inpainting-repaint-fix"),
+        It::SetTool(Tool::Frame) => tr!("palette-outpaint-outpainting-uncrop-extend"),
+        It::SetTool(Tool::Brush) => tr!("palette-paint-draw-edit-sketch"),
+        It::SetTool(Tool::Eraser) => tr!("palette-erase-rubber"),
+        It::SetTool(Tool::Lasso) => tr!("palette-select-selection"),
+        It::SetTool(Tool::Bucket) => tr!("palette-fill-paint-bucket"),
+        It::SetTool(Tool::Pipette) => tr!("palette-eyedropper-colour-picker-color"),
+        It::AddLayer(LayerKind::Mask) => tr!("palette-inpaint-inpainting"),
+        It::AddLayer(LayerKind::Region { .. }) => tr!("palette-regional-prompt-area"),
+        It::AddLayer(LayerKind::Control) => tr!("palette-controlnet-pose-depth-canny-2"),
+        It::CutOut => tr!("palette-remove-background-rembg-matting"),
+        It::FindRegions => tr!("palette-adetailer-face-detailer-detect"),
+        It::HidePanels => tr!("palette-zen-distraction-free-fullscreen"),
+        It::FullScreen => tr!("palette-fullscreen-maximise-maximize"),
+        It::Export(_) => tr!("palette-psd-layers-save-png"),
         _ => "",
     }
 }
@@ -62,38 +63,39 @@ fn of_canvas(command: &canvas::Command) -> &'static str {
 fn of_create(command: &create::Command) -> &'static str {
     use create::Command as It;
     match command {
-        It::Generate => "run render make create txt2img go",
-        It::Enqueue => "batch later queue",
-        It::Cancel => "stop abort interrupt skip",
-        It::RollSeed => "random randomise randomize dice",
-        It::LockSeed => "freeze fix seed random",
-        It::BlendSeeds(true) => "variation variations subseed similar",
-        It::RerollFromStep => "variation variations",
-        It::StartFromShown => "img2img image to image init picture",
-        It::Recall(RecallPart::All) => "remix reuse parameters recall load settings",
-        It::Upscale(_) => "enlarge larger bigger hires esrgan upscaler",
-        It::SwapSides => "portrait landscape rotate aspect orientation",
-        It::SaveAs => "export jpeg jpg webp png download",
-        It::ResetSettings => "reset defaults default restore",
-        It::AddLora => "lora lycoris adapter",
-        It::AddEmbedding => "textual inversion embedding",
-        It::MakeDrafts(_) => "draft preview quick",
+        It::Generate => tr!("palette-run-render-make-create"),
+        It::Enqueue => tr!("palette-batch-later-queue"),
+        It::Cancel => tr!("palette-stop-abort-interrupt-skip"),
+        It::RollSeed => tr!("palette-random-randomise-randomize-dice"),
+        It::LockSeed => tr!("palette-freeze-fix-seed-random"),
+        It::BlendSeeds(true) => tr!("palette-variation-variations-subseed-similar"),
+        It::RerollFromStep => tr!("palette-variation-variations"),
+        It::StartFromShown => tr!("palette-img2img-image-to-image-init-picture"),
+        It::Recall(RecallPart::All) => tr!("palette-remix-reuse-parameters-recall"),
+        It::Upscale(_) => tr!("palette-enlarge-larger-bigger-hires"),
+        It::SwapSides => tr!("palette-portrait-landscape-rotate-aspect"),
+        It::SaveAs => tr!("palette-export-jpeg-jpg-webp"),
+        It::ResetSettings => tr!("palette-reset-defaults-default-restore"),
+        It::AddLora => tr!("palette-lora-lycoris-adapter"),
+        It::AddEmbedding => tr!("palette-textual-inversion-embedding"),
+        It::MakeDrafts(_) => tr!("palette-draft-preview-quick"),
         _ => "",
     }
 }
 
-const fn of_window(command: WindowCommand) -> &'static str {
+fn of_window(command: WindowCommand) -> &'static str {
     match command {
-        WindowCommand::ToggleSidePanel => "sidebar collapse fold panel zen",
-        WindowCommand::Quit => "exit close leave bye",
-        WindowCommand::SetTheme(_) => "preferences settings options appearance colours colors mode night day",
+        WindowCommand::ToggleSidePanel => tr!("palette-sidebar-collapse-fold-panel"),
+        WindowCommand::Quit => tr!("palette-exit-close-leave-bye"),
+        WindowCommand::SetLanguage(_) => tr!("palette-language-locale-translation-english"),
+        WindowCommand::SetTheme(_) => tr!("palette-preferences-settings-options-appearance"),
         WindowCommand::Larger | WindowCommand::Smaller | WindowCommand::UsualSize => {
-            "preferences settings options zoom text font size scale accessibility"
+            tr!("palette-preferences-settings-options-zoom")
         }
-        WindowCommand::SetScreen(Screen::Devices) => "gpu cpu memory vram placement offload preferences settings",
-        WindowCommand::SetScreen(Screen::Models) => "checkpoints download library huggingface civitai",
-        WindowCommand::SetScreen(Screen::Gallery) => "pictures images history outputs",
-        WindowCommand::SetScreen(Screen::Create) => "txt2img home",
+        WindowCommand::SetScreen(Screen::Devices) => tr!("palette-gpu-cpu-memory-vram"),
+        WindowCommand::SetScreen(Screen::Models) => tr!("palette-checkpoints-download-library-huggingface"),
+        WindowCommand::SetScreen(Screen::Gallery) => tr!("palette-pictures-images-history-outputs"),
+        WindowCommand::SetScreen(Screen::Create) => tr!("palette-txt2img-home"),
         _ => "",
     }
 }

@@ -1,5 +1,6 @@
 //! The command palette.
 
+use atelier_language::tr;
 use eframe::egui::{Align, Button, Id, Key, Label, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 use crate::gui::command::Commands;
@@ -32,8 +33,8 @@ pub(crate) fn shortcut_sheet(ui: &mut Ui, state: &State, commands: &mut Commands
     let palette = theme::palette(ui);
     let window = ui.ctx().content_rect().size();
     let columns = ((window.x - SHEET_MARGIN) / COLUMN_WIDTH).floor().clamp(1.0, 3.0);
-    let closes = widgets::wide_modal(ui, "keyboard shortcuts", columns * COLUMN_WIDTH, |ui| {
-        ui.label(bold("Keyboard shortcuts").size(theme::TITLE).color(palette.strong));
+    let closes = widgets::wide_modal(ui, tr!("palette-keyboard-shortcuts-2"), columns * COLUMN_WIDTH, |ui| {
+        ui.label(bold(tr!("palette-keyboard-shortcuts")).size(theme::TITLE).color(palette.strong));
         ui.add_space(4.0);
         ScrollArea::vertical().max_height(window.y - SHEET_MARGIN).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 3.0;
@@ -106,12 +107,12 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
         commands.push(Command::Choose((chosen + step) % found.len().max(1)));
     }
     let mut run = found.get(chosen).filter(|_| enter).map(|it| it.index);
-    let closes = widgets::modal(ui, "command palette", |ui| {
+    let closes = widgets::modal(ui, tr!("palette-command-palette"), |ui| {
         let mut search = state.palette.search.clone();
         let wide = ui.available_width();
-        let edit = TextEdit::singleline(&mut search).id(Id::unique("command palette search")).hint_text("Find a command");
+        let edit = TextEdit::singleline(&mut search).id(Id::unique("command palette search")).hint_text(tr!("palette-find-a-command"));
         let response = line_edit_with_undo(ui, wide, edit);
-        let response = response.on_hover_text(Command::Search(String::new()).tooltip()).accessible_name("Find a command");
+        let response = response.on_hover_text(Command::Search(String::new()).tooltip()).accessible_name(tr!("palette-find-a-command"));
         if !response.has_focus() {
             response.request_focus();
         }
@@ -127,7 +128,7 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 }
             }
             if found.is_empty() {
-                ui.label(RichText::new("No command matches.").color(theme::palette(ui).weak));
+                ui.label(RichText::new(tr!("palette-no-command-matches")).color(theme::palette(ui).weak));
             }
         });
     });

@@ -1,5 +1,6 @@
 //! Commands that concern the program itself. Their effects are in [`crate::gui::program::update`].
 
+use atelier_language::tr;
 use std::path::PathBuf;
 
 use crate::gui::feature_command::FeatureCommand;
@@ -49,32 +50,34 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::OpenAbout => ("About Atelier", "Show version, licences and folders."),
-            Self::CloseAbout => ("Close", "Close."),
-            Self::OpenPlace(Place::Models, ..) => ("Open the models folder", "Open the folder of downloaded models in your file manager."),
-            Self::OpenPlace(Place::Pictures, ..) => ("Open the pictures folder", "Open the folder of your pictures in your file manager."),
-            Self::OpenPlace(Place::Settings, ..) => ("Open the settings folder", "Open the folder of your settings in your file manager."),
-            Self::OpenPlace(Place::Logs, ..) => ("Open the logs folder", "Open the folder of the log files in your file manager."),
-            Self::CopyDetails(_) => ("Copy details", "Copy versions, system and devices, for support."),
-            Self::ShowLicences => ("Licences", "Show the licences of Atelier and its components."),
-            Self::ShowCrashReport => ("Show the file", "Show the report in your file manager. Read it before you share it."),
-            Self::DismissCrashReport => ("Dismiss", "Dismiss. The file is kept."),
-            Self::SetWeeklyUpdates(true) => ("Once a week", "Ask a server once a week for one small file. Nothing about you is sent."),
-            Self::SetWeeklyUpdates(false) => ("No", "Check for new versions only when you ask in the menu."),
-            Self::CheckForUpdates => {
-                ("Check for updates", "Ask a server for one small file that names the newest version. Nothing about you is sent.")
+            Self::OpenAbout => (tr!("program-about-atelier"), tr!("program-show-version-licences-and")),
+            Self::CloseAbout => (tr!("common-close"), tr!("program-close")),
+            Self::OpenPlace(Place::Models, ..) => (tr!("program-open-the-models-folder"), tr!("program-open-the-folder-of")),
+            Self::OpenPlace(Place::Pictures, ..) => {
+                (tr!("program-open-the-pictures-folder"), tr!("program-open-the-folder-of-your-pictures"))
             }
-            Self::OpenReleasePage => ("Open the page", "Open the page of the new version in your browser."),
-            Self::DismissRelease => ("Later", "Dismiss until the next check."),
+            Self::OpenPlace(Place::Settings, ..) => {
+                (tr!("program-open-the-settings-folder"), tr!("program-open-the-folder-of-your-settings"))
+            }
+            Self::OpenPlace(Place::Logs, ..) => (tr!("program-open-the-logs-folder"), tr!("program-open-the-folder-of-the-log")),
+            Self::CopyDetails(_) => (tr!("program-copy-details"), tr!("program-copy-versions-system-and")),
+            Self::ShowLicences => (tr!("program-licences"), tr!("program-show-the-licences-of")),
+            Self::ShowCrashReport => (tr!("program-show-the-file"), tr!("program-show-the-report-in")),
+            Self::DismissCrashReport => (tr!("program-dismiss"), tr!("program-dismiss-the-file-is")),
+            Self::SetWeeklyUpdates(true) => (tr!("program-once-a-week"), tr!("program-ask-a-server-once")),
+            Self::SetWeeklyUpdates(false) => (tr!("program-no"), tr!("program-check-for-new-versions")),
+            Self::CheckForUpdates => (tr!("program-check-for-updates"), tr!("program-ask-a-server-for")),
+            Self::OpenReleasePage => (tr!("program-open-the-page"), tr!("program-open-the-page-of")),
+            Self::DismissRelease => (tr!("program-later"), tr!("program-dismiss-until-the-next")),
         }
     }
 
     fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::ShowLicences => state.licences.as_ref().map(drop).ok_or("The licences page is part of the installed program."),
-            Self::ShowCrashReport | Self::DismissCrashReport => state.crash.as_ref().map(drop).ok_or("There is no report."),
-            Self::CheckForUpdates => (!state.updates.is_checking).then_some(()).ok_or("Already checking."),
-            Self::OpenReleasePage | Self::DismissRelease => state.updates.release.as_ref().map(drop).ok_or("There is no new version."),
+            Self::ShowLicences => state.licences.as_ref().map(drop).ok_or(tr!("program-the-licences-page-is")),
+            Self::ShowCrashReport | Self::DismissCrashReport => state.crash.as_ref().map(drop).ok_or(tr!("program-there-is-no-report")),
+            Self::CheckForUpdates => (!state.updates.is_checking).then_some(()).ok_or(tr!("program-already-checking")),
+            Self::OpenReleasePage | Self::DismissRelease => state.updates.release.as_ref().map(drop).ok_or(tr!("program-there-is-no-new")),
             Self::SetWeeklyUpdates(_) | Self::OpenAbout | Self::CloseAbout | Self::OpenPlace(..) | Self::CopyDetails(_) => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use crate::gui::program::command::Command;
 use crate::gui::program::state::{State, Updates};
 use crate::gui::workers::Worker;
 use atelier_core::device::Device;
+use atelier_language::tr;
 use atelier_studio::crash_report::{LastCrash, Watch};
 use atelier_studio::installed;
 use atelier_studio::updates::{Release, UpdateChoice, UpdateError, Version};
@@ -45,7 +46,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::OpenPlace(_, folder, file) => context.show_folder(folder, file),
         Command::CopyDetails(text) => {
             context.egui.copy_text(text);
-            context.notice("Copied");
+            context.notice(tr!("common-copied"));
         }
         Command::ShowLicences => {
             if let Some(path) = state.licences.clone() {
@@ -105,7 +106,7 @@ fn updates_checked(state: &mut State, result: Result<Release, UpdateError>, on_d
             updates.settings.seen = Some(release.version);
             updates.release = Some(release).filter(|it| it.version > Version::of_program());
             if on_demand && updates.release.is_none() {
-                context.notice("Atelier is up to date.");
+                context.notice(tr!("program-atelier-is-up-to"));
             }
         }
         Err(error) => {

@@ -7,6 +7,7 @@ use crate::gui::queue::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 use atelier_studio::queue::{CrashAnswer, QueueRow};
 
@@ -57,27 +58,27 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Toggle => ("Queue", "Show or hide running and waiting jobs."),
-            Self::Pause => ("Pause", "Pause after the current picture."),
-            Self::PauseNow => ("Pause now", "Stop the current picture. It restarts from its first step when the queue resumes."),
-            Self::Resume => ("Resume", "Resume the queue."),
-            Self::Cancel(_) => ("Cancel", "Remove this job from the queue. Its finished pictures are kept."),
-            Self::CancelNewest => ("Cancel", "Remove the job that was added last."),
-            Self::CancelAll => ("Cancel all", "Cancel running and waiting jobs. Finished pictures are kept."),
-            Self::CancelWaiting => ("Cancel waiting", "Cancel all waiting jobs. The current job continues."),
-            Self::ForgetEnded => ("Clear ended", "Remove ended jobs from this list. Their pictures are kept."),
-            Self::Retry(_) => ("Try again", "Queue this job again, with the same seeds and its finished pictures."),
-            Self::Duplicate(_) => ("Duplicate", "Add a copy of this job."),
-            Self::Move(..) => ("Move", "Drag to change the order, or use the arrow keys. Delete cancels, Enter edits, Ctrl+D duplicates."),
-            Self::Edit(_) => ("Edit", "Edit the settings of this job in the Create view, then save them here."),
-            Self::SaveEdit => ("Save changes", "Save the settings of the Create view to this job, and restore yours."),
-            Self::StopEdit => ("Discard changes", "Discard the changes, and restore your settings."),
-            Self::Pin(_, None) => ("Any device", "Run this job on the devices of its settings."),
-            Self::Pin(_, Some(_)) => ("Run here", "Run this job on this device only."),
-            Self::FollowModel(_) => ("Same model first", "Background jobs whose model is in memory may go first, to save loading time."),
-            Self::Answer(CrashAnswer::BeginAgain) => ("Start again", "Generate again with the same seed. Finished pictures are kept."),
-            Self::Answer(CrashAnswer::Leave) => ("Not now", "Keep this job in the queue until you resume it."),
-            Self::Answer(CrashAnswer::Cancel) => ("Remove", "Remove this job. Its finished pictures are kept."),
+            Self::Toggle => (tr!("queue-queue"), tr!("queue-show-or-hide-running")),
+            Self::Pause => (tr!("queue-pause"), tr!("queue-pause-after-the-current")),
+            Self::PauseNow => (tr!("queue-pause-now"), tr!("queue-stop-the-current-picture")),
+            Self::Resume => (tr!("queue-resume"), tr!("queue-resume-the-queue")),
+            Self::Cancel(_) => (tr!("common-cancel"), tr!("queue-remove-this-job-from")),
+            Self::CancelNewest => (tr!("common-cancel"), tr!("queue-remove-the-job-that")),
+            Self::CancelAll => (tr!("queue-cancel-all"), tr!("queue-cancel-running-and-waiting")),
+            Self::CancelWaiting => (tr!("queue-cancel-waiting"), tr!("queue-cancel-all-waiting-jobs")),
+            Self::ForgetEnded => (tr!("queue-clear-ended"), tr!("queue-remove-ended-jobs-from")),
+            Self::Retry(_) => (tr!("common-try-again"), tr!("queue-queue-this-job-again")),
+            Self::Duplicate(_) => (tr!("queue-duplicate"), tr!("queue-add-a-copy-of")),
+            Self::Move(..) => (tr!("queue-move"), tr!("queue-drag-to-change-the")),
+            Self::Edit(_) => (tr!("queue-edit"), tr!("queue-edit-the-settings-of")),
+            Self::SaveEdit => (tr!("queue-save-changes"), tr!("queue-save-the-settings-of")),
+            Self::StopEdit => (tr!("queue-discard-changes"), tr!("queue-discard-the-changes-and")),
+            Self::Pin(_, None) => (tr!("queue-any-device"), tr!("queue-run-this-job-on")),
+            Self::Pin(_, Some(_)) => (tr!("queue-run-here"), tr!("queue-run-this-job-on-this-device")),
+            Self::FollowModel(_) => (tr!("queue-same-model-first"), tr!("queue-background-jobs-whose-model")),
+            Self::Answer(CrashAnswer::BeginAgain) => (tr!("queue-start-again"), tr!("queue-generate-again-with-the")),
+            Self::Answer(CrashAnswer::Leave) => (tr!("common-not-now"), tr!("queue-keep-this-job-in")),
+            Self::Answer(CrashAnswer::Cancel) => (tr!("queue-remove"), tr!("queue-remove-this-job-its")),
         }
     }
 
@@ -88,32 +89,30 @@ impl FeatureCommand for Command {
         let waits = |id: &QueuedJobId| queue.row(*id).is_some_and(QueueRow::can_change);
         match self {
             Self::Toggle | Self::FollowModel(_) => Ok(()),
-            Self::Pause => is(queue.pause == PauseMode::No, "The queue is paused."),
-            Self::PauseNow => is(queue.pause != PauseMode::Now, "The queue is paused."),
-            Self::Resume => is(queue.pause != PauseMode::No, "The queue is not paused."),
-            Self::Cancel(id) => is(queue.row(*id).is_some_and(|row| !row.job.state.is_ended()), "Already finished."),
-            Self::CancelNewest => is(queue.newest().is_some(), "Already finished."),
-            Self::CancelAll => is(has(&[JobState::Waiting, JobState::Running, JobState::Held]), "Nothing runs or waits."),
-            Self::CancelWaiting => is(queue.waiting().next().is_some(), "Nothing waits."),
-            Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), "Nothing has ended."),
-            Self::Retry(id) => {
-                is(queue.row(*id).is_some_and(QueueRow::can_retry), "Only held, failed or cancelled jobs can be queued again.")
-            }
-            Self::Duplicate(id) => is(queue.row(*id).is_some(), "This job no longer exists."),
-            Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), "Only a waiting job can be changed."),
+            Self::Pause => is(queue.pause == PauseMode::No, tr!("queue-the-queue-is-paused")),
+            Self::PauseNow => is(queue.pause != PauseMode::Now, tr!("queue-the-queue-is-paused")),
+            Self::Resume => is(queue.pause != PauseMode::No, tr!("queue-the-queue-is-not")),
+            Self::Cancel(id) => is(queue.row(*id).is_some_and(|row| !row.job.state.is_ended()), tr!("queue-already-finished")),
+            Self::CancelNewest => is(queue.newest().is_some(), tr!("queue-already-finished")),
+            Self::CancelAll => is(has(&[JobState::Waiting, JobState::Running, JobState::Held]), tr!("queue-nothing-runs-or-waits")),
+            Self::CancelWaiting => is(queue.waiting().next().is_some(), tr!("queue-nothing-waits")),
+            Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), tr!("queue-nothing-has-ended")),
+            Self::Retry(id) => is(queue.row(*id).is_some_and(QueueRow::can_retry), tr!("queue-only-held-failed-or")),
+            Self::Duplicate(id) => is(queue.row(*id).is_some(), tr!("queue-this-job-no-longer")),
+            Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), tr!("queue-only-a-waiting-job")),
             Self::Edit(id) => {
-                is(state.editing.is_none(), "Another job is being edited. Save or discard its changes first.")?;
-                is(waits(id), "Only a waiting job can be changed.")
+                is(state.editing.is_none(), tr!("queue-another-job-is-being"))?;
+                is(waits(id), tr!("queue-only-a-waiting-job"))
             }
             Self::SaveEdit => match &state.editing {
                 Some(edited) => {
-                    is(waits(&edited.id), "This job has already started or no longer exists.")?;
+                    is(waits(&edited.id), tr!("queue-this-job-has-already"))?;
                     shared.next.ready().map_err(UnmetRequirement::sentence)
                 }
-                None => Err("No job is being edited."),
+                None => Err(tr!("queue-no-job-is-being")),
             },
-            Self::StopEdit => is(state.editing.is_some(), "No job is being edited."),
-            Self::Answer(_) => is(queue.questions().next().is_some(), "There is no question."),
+            Self::StopEdit => is(state.editing.is_some(), tr!("queue-no-job-is-being")),
+            Self::Answer(_) => is(queue.questions().next().is_some(), tr!("common-there-is-no-question")),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::gui::queue::state::{EditedJob, State};
 use crate::gui::shared::ErrorCard;
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_language::tr;
 use atelier_studio::desktop_notification::DesktopNotification;
 use atelier_studio::queue::{EndedJob, QueueEvent, QueueRequest};
 
@@ -85,7 +86,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             }
             context.shared.jobs.remove(engine_job);
             create.sheet.end_job(engine_job);
-            context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {reason}.")));
+            context.shared.error = Some(ErrorCard::new(tr!("queue-this-picture-could-not"), tr!("queue-sorry", reason)));
         }
         QueueEvent::PictureKept { engine_job, owner, index, result } if owner.is_person() => {
             create::pictures::note_file(create, (engine_job, index), result, context);

@@ -1,5 +1,6 @@
 //! Commands of sharing. Their effects are in [`crate::gui::sharing::update`].
 
+use atelier_language::tr;
 use std::net::IpAddr;
 
 use crate::gui::feature_command::FeatureCommand;
@@ -42,47 +43,43 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Open => ("Share models", "Let other programs, people and phones generate pictures with the models of this computer."),
-            Self::Close => ("Close", "Close. What is shared stays shared."),
-            Self::ListenToNetwork(_) => {
-                ("Other devices in this network too", "Phones and computers can connect with a token. The connection has no encryption.")
-            }
-            Self::RequireToken(_) => {
-                ("Programs on this computer need a token too", "Useful where several people have accounts on this computer.")
-            }
-            Self::Start => ("Start sharing", "Start sharing. It ends when Atelier closes."),
-            Self::Stop => ("Stop sharing", "Disconnect everybody. Pictures that somebody waits for are cancelled."),
-            Self::CopyAddress => ("Copy address", "Copy the address, for the settings of other programs."),
-            Self::SetPerson(_) => ("Name of the person", "The name is shown beside their jobs."),
-            Self::AddPerson => ("Add person", "Create a token for this person. It stays the same."),
-            Self::CopyLink(_) => ("Copy link", "Copy the link with this person's token. Whoever has it can generate pictures here."),
-            Self::ShowCode(_) => ("Show code", "Show the link as a code for a phone's camera."),
-            Self::HideCode => ("Hide code", "Hide the code."),
-            Self::Admit(_) => ("Allow", "Let this device generate pictures until sharing stops."),
-            Self::TurnAway(_) => ("Refuse", "Ignore this device until sharing stops."),
+            Self::Open => (tr!("sharing-share-models"), tr!("sharing-let-other-programs-people")),
+            Self::Close => (tr!("common-close"), tr!("sharing-close-what-is-shared")),
+            Self::ListenToNetwork(_) => (tr!("sharing-other-devices-in-this"), tr!("sharing-phones-and-computers-can")),
+            Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-useful-where-several-people")),
+            Self::Start => (tr!("sharing-start-sharing"), tr!("sharing-start-sharing-it-ends")),
+            Self::Stop => (tr!("sharing-stop-sharing"), tr!("sharing-disconnect-everybody-pictures-that")),
+            Self::CopyAddress => (tr!("sharing-copy-address"), tr!("sharing-copy-the-address-for")),
+            Self::SetPerson(_) => (tr!("sharing-name-of-the-person"), tr!("sharing-the-name-is-shown")),
+            Self::AddPerson => (tr!("sharing-add-person"), tr!("sharing-create-a-token-for")),
+            Self::CopyLink(_) => (tr!("sharing-copy-link"), tr!("sharing-copy-the-link-with")),
+            Self::ShowCode(_) => (tr!("sharing-show-code"), tr!("sharing-show-the-link-as")),
+            Self::HideCode => (tr!("sharing-hide-code"), tr!("sharing-hide-the-code")),
+            Self::Admit(_) => (tr!("sharing-allow"), tr!("sharing-let-this-device-generate")),
+            Self::TurnAway(_) => (tr!("sharing-refuse"), tr!("sharing-ignore-this-device-until")),
         }
     }
 
     fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
         let is_off = matches!(state.phase, Phase::Off);
         let is = |holds: bool, otherwise: &'static str| if holds { Ok(()) } else { Err(otherwise) };
-        let is_on = || is(state.running().is_some(), "Nothing is shared now.");
+        let is_on = || is(state.running().is_some(), tr!("sharing-nothing-is-shared-now"));
         let has_person = |name: &str| state.running().is_some_and(|it| it.people.iter().any(|(person, _)| person == name));
         match self {
             Self::Open | Self::Close | Self::SetPerson(_) => Ok(()),
-            Self::ListenToNetwork(_) | Self::RequireToken(_) => is(is_off, "Stop sharing first."),
+            Self::ListenToNetwork(_) | Self::RequireToken(_) => is(is_off, tr!("sharing-stop-sharing-first")),
             Self::Start => {
-                is(state.paths.is_some(), "There is no folder for pictures and tokens.")?;
-                is(is_off, "Already started.")
+                is(state.paths.is_some(), tr!("sharing-there-is-no-folder"))?;
+                is(is_off, tr!("sharing-already-started"))
             }
             Self::Stop | Self::CopyAddress | Self::Admit(_) | Self::TurnAway(_) => is_on(),
             Self::AddPerson => {
                 is_on()?;
-                is(!state.is_adding, "One moment.")?;
-                is(!state.person.trim().is_empty(), "Type a name first.")
+                is(!state.is_adding, tr!("sharing-one-moment"))?;
+                is(!state.person.trim().is_empty(), tr!("common-type-a-name-first"))
             }
-            Self::CopyLink(name) | Self::ShowCode(name) => is(has_person(name), "This person has no token."),
-            Self::HideCode => is(state.code.is_some(), "No code is shown."),
+            Self::CopyLink(name) | Self::ShowCode(name) => is(has_person(name), tr!("sharing-this-person-has-no")),
+            Self::HideCode => is(state.code.is_some(), tr!("sharing-no-code-is-shown")),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Effects of the commands of sharing. Nothing here waits.
 
+use atelier_language::tr;
 use std::io;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::CopyAddress => {
             if let Some(running) = state.running() {
                 context.egui.copy_text(running.url());
-                context.notice("Copied");
+                context.notice(tr!("common-copied"));
             }
         }
         Command::SetPerson(name) => state.person = name,
@@ -35,7 +36,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::CopyLink(person) => {
             if let Some(link) = state.running().and_then(|it| it.link(&person)) {
                 context.egui.copy_text(link);
-                context.notice("Copied");
+                context.notice(tr!("common-copied"));
             }
         }
         Command::ShowCode(person) => {
@@ -84,7 +85,7 @@ fn start(state: &mut State, context: &Context<'_>) {
 }
 
 fn started_or_not(state: &mut State, started: io::Result<Result<Running, CannotServe>>, context: &mut Context<'_>) {
-    let started = started.unwrap_or_else(|error| Err(CannotServe::Failed(format!("there is no thread for the server: {error}"))));
+    let started = started.unwrap_or_else(|error| Err(CannotServe::Failed(tr!("sharing-there-is-no-thread", error))));
     match started {
         Ok(running) => {
             let waker = context.egui.clone();
@@ -94,12 +95,9 @@ fn started_or_not(state: &mut State, started: io::Result<Result<Running, CannotS
         Err(error) => {
             state.phase = Phase::Off;
             let card = match error {
-                CannotServe::PortInUse(port) => ErrorCard::new(
-                    format!("Port {port} is in use, perhaps by another server of pictures."),
-                    "Stop that one, then start again.",
-                ),
+                CannotServe::PortInUse(port) => ErrorCard::new(tr!("sharing-port-is-in-use", port), tr!("sharing-stop-that-one-then")),
                 CannotServe::Usage(reason) | CannotServe::Failed(reason) => {
-                    ErrorCard::new(format!("Nothing is shared: {reason}."), "Try again.")
+                    ErrorCard::new(tr!("sharing-nothing-is-shared", reason), tr!("sharing-try-again"))
                 }
             };
             context.shared.error = Some(card);
@@ -138,7 +136,7 @@ fn add_person(state: &mut State, context: &Context<'_>) {
                         state.person.clear();
                     }
                 }
-                Err(error) => context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another name, then try again.")),
+                Err(error) => context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("sharing-choose-another-name-then"))),
             }
         },
     );
@@ -152,6 +150,6 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let new = guests.asking.iter().find(|it| !running.guests.asking.contains(it)).copied();
     running.guests = guests;
     if let Some(address) = new.filter(|_| !is_open) {
-        context.notice(format!("A device at {address} asks to use your models. Answer it in the menu, under Share models."));
+        context.notice(tr!("sharing-a-device-at-asks", address));
     }
 }

@@ -1,5 +1,6 @@
 //! The dialog about sharing.
 
+use atelier_language::tr;
 use eframe::egui::{Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
@@ -33,7 +34,7 @@ pub(crate) fn dialog(ui: &Ui, state: &State, commands: &mut Commands) {
 fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.label(bold(Command::Open.label()).size(theme::HEADING).color(palette.strong));
-    let about = "Other programs, people and phones generate pictures with the models of this computer, one after the other.";
+    let about = tr!("sharing-other-programs-people-and");
     ui.add(Label::new(RichText::new(about).color(palette.weak)).wrap());
     ui.add_space(6.0);
     match &state.sharing.phase {
@@ -76,13 +77,13 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
     for address in &running.guests.asking {
         ui.push_id(address, |ui| {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(format!("A device at {address} asks for access.")).color(palette.text));
+                ui.label(RichText::new(tr!("sharing-a-device-at-asks-for-access", address)).color(palette.text));
                 theme::accented(ui, |ui| command_button(ui, state, commands, Command::Admit(*address)));
                 command_button(ui, state, commands, Command::TurnAway(*address));
             });
         });
     }
-    heading(ui, "People", |_| {});
+    heading(ui, tr!("sharing-people"), |_| {});
     for (person, _) in &running.people {
         ui.push_id(person, |ui| {
             ui.horizontal(|ui| {
@@ -100,7 +101,7 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
     ui.horizontal(|ui| {
         let about = Command::SetPerson(String::new());
         let mut name = state.sharing.person.clone();
-        let edit = TextEdit::singleline(&mut name).hint_text("Name");
+        let edit = TextEdit::singleline(&mut name).hint_text(tr!("common-name"));
         let field = line_edit_with_undo(ui, FIELD_WIDTH, edit).on_hover_text(about.tooltip()).accessible_name(about.label());
         let is_entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if name != state.sharing.person {
@@ -112,9 +113,9 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         }
         command_button(ui, state, commands, add);
     });
-    heading(ui, "Connected", |_| {});
+    heading(ui, tr!("sharing-connected"), |_| {});
     let connected = match &running.guests.connected[..] {
-        [] => "Nobody yet.".to_owned(),
+        [] => tr!("sharing-nobody-yet").to_owned(),
         names => names.join(", "),
     };
     ui.add(Label::new(RichText::new(connected).color(palette.weak)).wrap());
@@ -123,9 +124,9 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
 fn draw_code(ui: &mut Ui, code: &PhoneCode) {
     let side = (code.side + 2 * MARGIN) as f32 * SQUARE;
     let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::hover());
-    let name = format!("Code of {} for the camera of a phone", code.person);
+    let name = tr!("sharing-code-of-for-the", person = code.person);
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
-    response.on_hover_text("Point a phone's camera at it. Whoever reads it can generate pictures here.");
+    response.on_hover_text(tr!("sharing-point-a-phones-camera"));
     let painter = ui.painter();
     painter.rect_filled(rect, 0.0, theme::CODE_LIGHT);
     for (at, _) in code.dark.iter().enumerate().filter(|(_, is_dark)| **is_dark) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
+use atelier_language::tr;
 use atelier_library::Builtin;
 use atelier_studio::queue::QueueClient;
 
@@ -32,7 +33,7 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
         threads: None,
         policy,
     };
-    let failed = |error: std::io::Error| CannotServe::Failed(format!("the server could not be started: {error}"));
+    let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
     Ok(Running { server, lan, people: tokens, guests: Guests::default() })

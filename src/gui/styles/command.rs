@@ -4,6 +4,7 @@
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;
 use crate::gui::styles::state::{State, StyleDraft};
+use atelier_language::tr;
 use atelier_studio::styles::TakenNames;
 
 /// A command of the styles.
@@ -30,33 +31,29 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Apply(_) => ("Apply a style", "Apply this style to the settings."),
-            Self::Edit(Some(_)) => ("Save as a style", "Save some of these settings under a name, to reuse them."),
-            Self::Edit(None) => ("Cancel", "Do not save."),
-            Self::Save => ("Save style", "Save these parts of the settings under this name."),
-            Self::Delete(_) => ("Delete style", "Move this style to your system's trash."),
-            Self::AnswerImport(Some(TakenNames::Replace)) => {
-                ("Replace", "Replace your styles with these names. Replaced styles go to your system's trash.")
-            }
-            Self::AnswerImport(Some(TakenNames::KeepBoth)) => {
-                ("Keep both", "Keep your styles, and add the imported ones with a number after the name.")
-            }
-            Self::AnswerImport(Some(TakenNames::Skip)) => ("Skip", "Keep your styles, and skip those with the same name."),
-            Self::AnswerImport(None) => ("Cancel", "Do not import."),
-            Self::Import => ("Import styles.csv…", "Import styles from A1111's styles.csv."),
+            Self::Apply(_) => (tr!("styles-apply-a-style"), tr!("styles-apply-this-style-to")),
+            Self::Edit(Some(_)) => (tr!("styles-save-as-a-style"), tr!("styles-save-some-of-these")),
+            Self::Edit(None) => (tr!("common-cancel"), tr!("styles-do-not-save")),
+            Self::Save => (tr!("styles-save-style"), tr!("styles-save-these-parts-of")),
+            Self::Delete(_) => (tr!("styles-delete-style"), tr!("styles-move-this-style-to")),
+            Self::AnswerImport(Some(TakenNames::Replace)) => (tr!("styles-replace"), tr!("styles-replace-your-styles-with")),
+            Self::AnswerImport(Some(TakenNames::KeepBoth)) => (tr!("styles-keep-both"), tr!("styles-keep-your-styles-and")),
+            Self::AnswerImport(Some(TakenNames::Skip)) => (tr!("styles-skip"), tr!("styles-keep-your-styles-and-skip-those")),
+            Self::AnswerImport(None) => (tr!("common-cancel"), tr!("styles-do-not-import")),
+            Self::Import => (tr!("styles-import-styles-csv"), tr!("styles-import-styles-from-a1111s")),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Save => {
-                let draft = state.draft.as_ref().ok_or("There is nothing to save.")?;
+                let draft = state.draft.as_ref().ok_or(tr!("styles-there-is-nothing-to"))?;
                 if draft.name.trim().is_empty() {
-                    return Err("Enter a name for the style.");
+                    return Err(tr!("styles-enter-a-name-for"));
                 }
-                (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
+                (!draft.parts.is_empty()).then_some(()).ok_or(tr!("styles-choose-at-least-one"))
             }
-            Self::Import | Self::AnswerImport(_) => (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open."),
+            Self::Import | Self::AnswerImport(_) => (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is")),
             Self::Apply(_) | Self::Edit(_) | Self::Delete(_) => Ok(()),
         }
     }

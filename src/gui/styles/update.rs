@@ -9,6 +9,7 @@ use crate::gui::styles::command::Command;
 use crate::gui::styles::state::{AppliedStyle, State, StyleDraft};
 use crate::gui::workers::Worker;
 use atelier_core::recipe::changed_settings;
+use atelier_language::tr;
 use atelier_studio::styles::{self, Style, StyleOutcome, StyleTask, Styles};
 
 /// Reads the person's styles.
@@ -32,7 +33,7 @@ pub(crate) fn update(state: &mut State, create: &create::State, command: Command
             }
         }
         Command::Import => {
-            let dialog = FileDialog::file("Choose A1111's styles.csv").filter("Lists of styles", &["csv"]);
+            let dialog = FileDialog::file(tr!("styles-choose-a1111s-styles-csv")).filter(tr!("styles-lists-of-styles"), &["csv"]);
             choose_one(dialog, context, |path, features, context| run(features.styles, StyleTask::Import(path), context));
         }
     }

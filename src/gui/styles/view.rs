@@ -14,6 +14,7 @@ use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
 use crate::gui::window_command::WindowCommand;
 use atelier_core::sentences::list as list_of;
+use atelier_language::tr;
 use atelier_studio::styles::{PLACEHOLDER, StylePart, TakenNames};
 
 /// Width of the list and of the dialog, and most height of the list, in points.
@@ -31,13 +32,13 @@ pub(crate) fn style_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     let palette = theme::palette(ui);
     let applied = styles.applied_to(&state.shared.next.recipe);
-    row(ui, "Style", |ui| {
+    row(ui, tr!("styles-style"), |ui| {
         let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
-        let words = applied.map_or("Choose…", |applied| applied.name.as_str());
+        let words = applied.map_or(tr!("styles-choose"), |applied| applied.name.as_str());
         let button = Button::new(words).truncate().right_text("").min_size(vec2(width, ROW_HEIGHT));
-        let hover = "Apply a style: settings saved under a name. Ctrl+Z undoes it.";
-        let response = ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name("Style");
-        Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name("Styles").show(|ui| {
+        let hover = tr!("styles-apply-a-style-settings");
+        let response = ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name(tr!("styles-style"));
+        Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("styles-styles")).show(|ui| {
             ui.set_width(LIST_WIDTH);
             list(ui, state, commands);
         });
@@ -46,8 +47,8 @@ pub(crate) fn style_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if let Some(applied) = applied {
         ui.horizontal_top(|ui| {
             let words = match applied.changes.as_slice() {
-                [] => format!("{} changes nothing here.", applied.name),
-                changes => format!("{} changed: {}.", applied.name, changes.join(", ")),
+                [] => tr!("styles-changes-nothing-here", name = applied.name),
+                changes => tr!("styles-changed", name = applied.name, changes = changes.join(", ")),
             };
             let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
             ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::Min), |ui| {
@@ -64,7 +65,7 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let list = &state.styles.list;
     if list.styles.is_empty() {
-        let words = "No style yet. Save these settings as one with +, or import A1111's styles.csv.";
+        let words = tr!("styles-no-style-yet-save");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
     for problem in &list.problems {
@@ -83,8 +84,11 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 }
                 let width = ui.available_width() - ROW_HEIGHT - 4.0;
                 let changes = changes_of(&style.settings_for(&state.shared.next.recipe), &state.shared.next.recipe);
-                let hover =
-                    if changes.is_empty() { "This style changes nothing.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
+                let hover = if changes.is_empty() {
+                    tr!("styles-this-style-changes-nothing").to_owned()
+                } else {
+                    tr!("styles-changes", changes = changes.join(", "))
+                };
                 let button =
                     Button::new(style.name.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(width, ROW_HEIGHT));
                 let chosen = command_control(ui, state, commands, Command::Apply(style.name.clone()), |ui| {
@@ -93,7 +97,7 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 if chosen.clicked() {
                     ui.close();
                 }
-                let name = format!("Delete the style {}", style.name);
+                let name = tr!("styles-delete-the-style", name = style.name);
                 command_control(ui, state, commands, Command::Delete(style.name.clone()), |ui| widgets::bare_icon(ui, Icon::Close, &name));
             });
         }
@@ -112,18 +116,18 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
     let mut edited: StyleDraft = draft.clone();
     let modal = Modal::new(Id::unique("save style")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(DIALOG_WIDTH);
-        ui.label(bold("Save these settings as a style").size(theme::TITLE).color(palette.strong));
-        let edit = TextEdit::singleline(&mut edited.name).hint_text("Name").id(Id::unique("style name"));
+        ui.label(bold(tr!("styles-save-these-settings-as")).size(theme::TITLE).color(palette.strong));
+        let edit = TextEdit::singleline(&mut edited.name).hint_text(tr!("common-name")).id(Id::unique("style name"));
         let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit)
-            .on_hover_text("The name of the style.")
-            .accessible_name("Name of the style");
+            .on_hover_text(tr!("styles-the-name-of-the"))
+            .accessible_name(tr!("styles-name-of-the-style"));
         if state.styles.focus_dialog {
             name.request_focus();
         }
         ui.add_space(6.0);
         for part in StylePart::ALL {
             let mut wanted = edited.parts.contains(&part);
-            ui.checkbox(&mut wanted, part.label()).on_hover_text("Applying the style sets this too.");
+            ui.checkbox(&mut wanted, part.label()).on_hover_text(tr!("styles-applying-the-style-sets"));
             if wanted {
                 edited.parts.insert(part);
             } else {
@@ -131,12 +135,13 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
             }
         }
         if state.create.session.shown().is_some() {
-            ui.checkbox(&mut edited.with_picture, "Thumbnail of the current picture").on_hover_text("Shown beside the style's name.");
+            ui.checkbox(&mut edited.with_picture, tr!("styles-thumbnail-of-the-current"))
+                .on_hover_text(tr!("styles-shown-beside-the-styles"));
         }
-        let words = format!("{PLACEHOLDER} in the style's prompt is replaced by your prompt when the style is applied.");
+        let words = tr!("styles-in-the-styles-prompt", placeholder = PLACEHOLDER);
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap());
         if state.styles.get(edited.name.trim()).is_some() {
-            ui.add(Label::new(RichText::new("Replaces the existing style with this name.").color(palette.warn)).wrap());
+            ui.add(Label::new(RichText::new(tr!("styles-replaces-the-existing-style")).color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -156,20 +161,16 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
 pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(import) = &state.styles.import else { return };
     let palette = theme::palette(ui);
-    let closes = widgets::modal(ui, "import styles", |ui| {
+    let closes = widgets::modal(ui, tr!("styles-import-styles"), |ui| {
         let count = import.taken().count();
-        let title = if count == 1 {
-            "You already have a style with this name".to_owned()
-        } else {
-            format!("You already have {count} styles with these names")
-        };
+        let title = if count == 1 { tr!("styles-you-already-have-a").to_owned() } else { tr!("styles-you-already-have-styles", count) };
         ui.label(bold(title).size(theme::TITLE).color(palette.strong));
         let mut names: Vec<String> = import.taken().take(MAX_NAMES).map(str::to_owned).collect();
         if count > MAX_NAMES {
-            names.push(format!("{} more", count - MAX_NAMES));
+            names.push(tr!("styles-more", value = count - MAX_NAMES));
         }
         ui.add(Label::new(list_of(&names) + ".").wrap());
-        let words = "Replace your styles, keep both, or skip the imported ones?";
+        let words = tr!("styles-replace-your-styles-keep");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

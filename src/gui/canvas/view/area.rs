@@ -6,6 +6,7 @@ use eframe::egui::{Button, DragValue, Popup, PopupCloseBehavior, Ui, vec2};
 use crate::gui::icons::Icon;
 use crate::gui::widgets::{ROW_HEIGHT, Scale, bare_icon, row, slider_row};
 use atelier_core::canvas::{AreaFill, AreaSettings};
+use atelier_language::tr;
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 300.0;
@@ -14,43 +15,41 @@ const WIDTH: f32 = 300.0;
 const MAX_CONTEXT: f32 = 4.0;
 /// Width of a soft edge where it is first set by hand, in pixels.
 const USUAL_FEATHER: u32 = 16;
-const NAME: &str = "Inpainting settings";
 
 /// The button that opens the menu.
 pub(super) fn area_button(ui: &mut Ui, area: &mut AreaSettings) {
-    let button = bare_icon(ui, Icon::Dots, NAME)
-        .on_hover_text("How much the model sees around the masked part, its soft edge, and its starting content.");
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
-        ui.set_width(WIDTH);
-        let scale = Scale { step: 0.1, decimals: 1, logarithmic: false };
-        let hover = "How much of the picture the model sees around the masked part: more fits in better, less gives finer detail.";
-        slider_row(ui, "Context", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
-        feather_row(ui, &mut area.feather);
-        fill_rows(ui, &mut area.fill);
-        ui.checkbox(&mut area.soft_mask, "Change the edge less than the middle")
-            .on_hover_text("Regenerate the soft edge in later steps only (differential diffusion). Off: the whole mask changes equally.");
-        ui.checkbox(&mut area.seam_correction, "Match the colours around")
-            .on_hover_text("Match the colours of the result to the surrounding picture.");
-        let usual = AreaSettings::default();
-        let reset = Button::new("Reset").min_size(vec2(0.0, ROW_HEIGHT));
-        if ui.add_enabled(*area != usual, reset).on_hover_text("Reset these settings.").clicked() {
-            *area = usual;
-        }
-    });
+    let button = bare_icon(ui, Icon::Dots, tr!("canvas-inpainting-settings")).on_hover_text(tr!("canvas-how-much-the-model"));
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("canvas-inpainting-settings")).show(
+        |ui| {
+            ui.set_width(WIDTH);
+            let scale = Scale { step: 0.1, decimals: 1, logarithmic: false };
+            let hover = tr!("canvas-how-much-of-the");
+            slider_row(ui, tr!("canvas-context"), &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
+            feather_row(ui, &mut area.feather);
+            fill_rows(ui, &mut area.fill);
+            ui.checkbox(&mut area.soft_mask, tr!("canvas-change-the-edge-less")).on_hover_text(tr!("canvas-regenerate-the-soft-edge"));
+            ui.checkbox(&mut area.seam_correction, tr!("canvas-match-the-colours-around"))
+                .on_hover_text(tr!("canvas-match-the-colours-of"));
+            let usual = AreaSettings::default();
+            let reset = Button::new(tr!("canvas-reset")).min_size(vec2(0.0, ROW_HEIGHT));
+            if ui.add_enabled(*area != usual, reset).on_hover_text(tr!("canvas-reset-these-settings")).clicked() {
+                *area = usual;
+            }
+        },
+    );
 }
 
 fn feather_row(ui: &mut Ui, feather: &mut Option<u32>) {
-    let hover = "Width of the soft edge, in pixels of the picture.";
-    row(ui, "Soft edge", |ui| {
+    let hover = tr!("canvas-width-of-the-soft");
+    row(ui, tr!("canvas-soft-edge"), |ui| {
         let mut is_automatic = feather.is_none();
-        ui.checkbox(&mut is_automatic, "Automatic")
-            .on_hover_text("Automatic: a tenth of the masked part, less at a low denoising strength.");
+        ui.checkbox(&mut is_automatic, tr!("canvas-automatic")).on_hover_text(tr!("canvas-automatic-a-tenth-of"));
         match (is_automatic, &mut *feather) {
             (true, _) => *feather = None,
             (false, None) => *feather = Some(USUAL_FEATHER),
             (false, Some(pixels)) => {
                 let number = DragValue::new(pixels).range(0..=AreaSettings::MAX_FEATHER).suffix(" px");
-                ui.add(number).on_hover_text(hover).accessible_name("Width of the soft edge");
+                ui.add(number).on_hover_text(hover).accessible_name(tr!("canvas-width-of-the-soft-edge"));
             }
         }
     });
@@ -58,22 +57,22 @@ fn feather_row(ui: &mut Ui, feather: &mut Option<u32>) {
 
 /// A menu within the menu would close it: all choices are seen.
 fn fill_rows(ui: &mut Ui, fill: &mut Option<AreaFill>) {
-    row(ui, "Begins with", |ui| {
+    row(ui, tr!("canvas-begins-with"), |ui| {
         ui.vertical(|ui| {
             for choice in std::iter::once(None).chain(AreaFill::ALL.map(Some)) {
-                ui.selectable_value(fill, choice, words(choice)).on_hover_text("Starting content of the masked part.");
+                ui.selectable_value(fill, choice, words(choice)).on_hover_text(tr!("canvas-starting-content-of-the"));
             }
         });
     });
 }
 
-const fn words(fill: Option<AreaFill>) -> &'static str {
+fn words(fill: Option<AreaFill>) -> &'static str {
     match fill {
-        None => "Automatic, by strength",
-        Some(AreaFill::Original) => "The picture",
-        Some(AreaFill::Blur) => "Colours around, blurred",
-        Some(AreaFill::Border) => "Edge colours, drawn inwards",
-        Some(AreaFill::Neutral) => "Grey",
-        Some(AreaFill::Noise) => "Random colours",
+        None => tr!("canvas-automatic-by-strength"),
+        Some(AreaFill::Original) => tr!("canvas-the-picture"),
+        Some(AreaFill::Blur) => tr!("canvas-colours-around-blurred"),
+        Some(AreaFill::Border) => tr!("canvas-edge-colours-drawn-inwards"),
+        Some(AreaFill::Neutral) => tr!("canvas-grey"),
+        Some(AreaFill::Noise) => tr!("canvas-random-colours"),
     }
 }

@@ -1,5 +1,6 @@
 //! A bar of buttons on the lower edge of the picture.
 
+use atelier_language::tr;
 use eframe::egui::{Align2, Area, Button, Frame, Id, Margin, Order, Rect, RichText, Ui, pos2};
 
 use crate::gui::canvas::Command;
@@ -27,7 +28,7 @@ pub(super) fn bar(ui: &Ui, id: &str, picture: Rect, room: Rect, add: impl FnOnce
 /// What becomes of the candidate that is shown.
 pub(super) fn candidate_bar(ui: &Ui, state: &State, commands: &mut Commands, document: &OpenDocument, picture: Rect, room: Rect) {
     let Some(shown) = document.shown_candidate else { return };
-    bar(ui, "candidate bar", picture, room, |ui| {
+    bar(ui, tr!("canvas-candidate-bar"), picture, room, |ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, Command::Accept));
         command_button(ui, state, commands, Command::Discard);
         if document.candidates.len() > 1 {
@@ -35,7 +36,7 @@ pub(super) fn candidate_bar(ui: &Ui, state: &State, commands: &mut Commands, doc
                 let name = command.label();
                 command_control(ui, state, commands, command, |ui| ui.add(Button::new(sign)).accessible_name(name));
             }
-            let words = format!("{} of {}", shown + 1, document.candidates.len());
+            let words = tr!("canvas-of", shown = shown + 1, candidates = document.candidates.len());
             ui.label(RichText::new(words).color(theme::palette(ui).weak));
         }
     });

@@ -1,5 +1,6 @@
 //! The strip of candidates under the canvas.
 
+use atelier_language::tr;
 use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::canvas::Command;
@@ -22,7 +23,7 @@ pub(crate) fn candidates_panel(ui: &mut Ui, state: &State, commands: &mut Comman
                 for (at, candidate) in document.candidates.iter().enumerate() {
                     let is_shown = document.shown_candidate == Some(at);
                     let (rect, response) = ui.allocate_exact_size(vec2(SIDE, SIDE), Sense::click());
-                    let name = format!("Candidate {}, seed {}", at + 1, candidate.seed);
+                    let name = tr!("canvas-candidate-seed", at = at + 1, seed = candidate.seed);
                     response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_shown, &name));
                     tile(ui, rect, &candidate.thumbnail, is_shown, response.hovered() || response.has_focus());
                     let response = response.on_hover_text(format!("{name}\n{}", Command::ShowCandidate(at).tooltip()));

@@ -15,6 +15,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
 use atelier_core::canvas::{BlendMode, Layer, LayerId, LayerKind, LayerText};
+use atelier_language::tr;
 
 /// Height of the words of a region and their button, in points.
 const WORDS_HEIGHT: f32 = 112.0;
@@ -29,7 +30,7 @@ const LOOK_SIDE: f32 = 32.0;
 pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.edited() else { return };
     let content = document.document.content();
-    heading(ui, "Layers", |ui| {
+    heading(ui, tr!("canvas-layers"), |ui| {
         icon_button(ui, state, commands, Icon::Plus, Command::AddLayer(LayerKind::Paint));
         icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
         icon_button(ui, state, commands, Icon::Text, Command::AddText);
@@ -55,7 +56,7 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     let mut opacity = f32::from(current.opacity) / 255.0;
     ui.horizontal(|ui| {
         let palette = theme::palette(ui);
-        ui.label(RichText::new("Opacity").size(theme::SMALL).color(palette.weak));
+        ui.label(RichText::new(tr!("canvas-opacity")).size(theme::SMALL).color(palette.weak));
         let command = Command::SetOpacity(current.id, (opacity * 255.0) as u8);
         let response = widgets::slider(ui, Slider::new(&mut opacity, 0.0..=1.0).show_value(false));
         let response = response.on_hover_text(command.tooltip()).accessible_name(command.label());
@@ -75,7 +76,7 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
         icon_button(ui, state, commands, Icon::Minus, Command::RemoveLayer);
         if current.kind == LayerKind::Mask {
             command_control(ui, state, commands, Command::InvertMask, |ui| {
-                ui.button("Invert").accessible_name(Command::InvertMask.label())
+                ui.button(tr!("canvas-invert")).accessible_name(Command::InvertMask.label())
             });
         }
     });
@@ -91,8 +92,8 @@ fn footer_height(document: &OpenDocument, layer: &Layer) -> f32 {
 
 /// The menu of kinds of layers: to add one, and to use the current one otherwise.
 fn kinds_menu(ui: &mut Ui, state: &State, commands: &mut Commands, current: &LayerKind) {
-    let button = bare_icon(ui, Icon::Dots, "Layer types").on_hover_text("Add other layers, or change the type of this layer.");
-    Popup::menu(&button).accessible_name("Layer types").show(|ui| {
+    let button = bare_icon(ui, Icon::Dots, tr!("canvas-layer-types")).on_hover_text(tr!("canvas-add-other-layers-or"));
+    Popup::menu(&button).accessible_name(tr!("canvas-layer-types")).show(|ui| {
         let region = || LayerKind::Region { words: String::new() };
         for kind in [region(), LayerKind::Control, LayerKind::Reference] {
             command_button(ui, state, commands, Command::AddLayer(kind));
@@ -113,7 +114,7 @@ fn words_field(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Laye
     let edit = TextEdit::multiline(&mut typed)
         .layouter(bidi::layouter())
         .id(Id::unique(("words of a region", layer.id)))
-        .hint_text("Prompt of this region…")
+        .hint_text(tr!("canvas-prompt-of-this-region"))
         .desired_rows(2)
         .desired_width(f32::INFINITY)
         .char_limit(LayerKind::MAX_WORDS)
@@ -140,7 +141,7 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
     let edit = TextEdit::multiline(&mut changed.words)
         .layouter(bidi::layouter())
         .id(Id::unique(("text of a layer", layer.id)))
-        .hint_text("Text…")
+        .hint_text(tr!("canvas-text-2"))
         .desired_rows(2)
         .desired_width(f32::INFINITY)
         .char_limit(LayerText::MAX_WORDS)
@@ -151,9 +152,11 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
     let mut is_let_go = typed.lost_focus();
     ui.horizontal(|ui| {
         let size = DragValue::new(&mut changed.size).range(LayerText::SIZES.0..=LayerText::SIZES.1).suffix(" px");
-        let size = ui.add(size).on_hover_text("Size of the font in pixels of the picture.").accessible_name("Font size");
+        let size = ui.add(size).on_hover_text(tr!("canvas-size-of-the-font")).accessible_name(tr!("canvas-font-size"));
         is_let_go |= size.drag_stopped() || size.lost_focus();
-        ui.color_edit_button_srgb(&mut changed.colour).on_hover_text("Colour of the text.").accessible_name("Colour of the text");
+        ui.color_edit_button_srgb(&mut changed.colour)
+            .on_hover_text(tr!("canvas-colour-of-the-text"))
+            .accessible_name(tr!("canvas-colour-of-the-text-2"));
     });
     if changed != *text {
         commands.push(Command::SetText(layer.id, changed));
@@ -168,7 +171,7 @@ fn blend_row(ui: &mut Ui, commands: &mut Commands, layer: &Layer) {
     let palette = theme::palette(ui);
     let command = Command::SetBlend(layer.id, layer.blend);
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Blend").size(theme::SMALL).color(palette.weak));
+        ui.label(RichText::new(tr!("canvas-blend")).size(theme::SMALL).color(palette.weak));
         let mut blend = layer.blend;
         let menu = ComboBox::from_id_salt("blend mode").selected_text(blend.label()).width(ui.available_width());
         let response = menu.show_ui(ui, |ui| {
@@ -230,7 +233,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         if let Some((_, text)) = state.canvas.renaming.as_ref().filter(|(id, _)| *id == layer.id) {
             let mut typed = text.clone();
             let response = line_edit_with_undo(ui, wide, TextEdit::singleline(&mut typed).char_limit(80));
-            let response = response.on_hover_text("Name of this layer.").accessible_name("Name of the layer");
+            let response = response.on_hover_text(tr!("canvas-name-of-this-layer")).accessible_name(tr!("canvas-name-of-the-layer"));
             if response.changed() {
                 commands.push(Command::EditName(Some((layer.id, typed))));
             }
@@ -251,8 +254,10 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
                 .sense(Sense::click_and_drag())
                 .min_size(vec2(wide, LAYER_HEIGHT - 6.0));
             let kind = layer.kind.label();
-            let hover = format!("{kind}: {}\nDouble-click to rename, drag to move.", layer.name);
-            ui.add_sized(vec2(wide, LAYER_HEIGHT - 6.0), button).on_hover_text(hover).accessible_name(format!("Layer {}", layer.name))
+            let hover = tr!("canvas-double-click-to-rename", kind, name = layer.name);
+            ui.add_sized(vec2(wide, LAYER_HEIGHT - 6.0), button)
+                .on_hover_text(hover)
+                .accessible_name(tr!("canvas-layer-2", name = layer.name))
         });
         response.dnd_set_drag_payload(layer.id);
         let look = Rect::from_center_size(place, vec2(LOOK_SIDE, LOOK_SIDE));

@@ -1,5 +1,6 @@
 //! A canvas that was left, shown as the picture that it composes, without its tools.
 
+use atelier_language::tr;
 use eframe::egui::{Id, Rect, Role, Sense, Ui, WidgetInfo, pos2};
 
 use super::bar::bar;
@@ -21,7 +22,7 @@ pub(crate) fn look_panel(ui: &Ui, state: &State, commands: &mut Commands) {
     viewport::set_canvas_rect(ui.ctx(), room);
     let transform = Transform::new(state.create.view, size, room, 0.0, false);
     let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
-    let name = format!("Picture of the canvas, {} by {} pixels", size.x, size.y);
+    let name = tr!("canvas-picture-of-the-canvas", x = size.x, y = size.y);
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
     let painter = ui.painter_at(whole);
     let bounds = document.document.content().bounds();
@@ -36,7 +37,7 @@ pub(crate) fn look_panel(ui: &Ui, state: &State, commands: &mut Commands) {
     }
     menu(state, commands, &response, &[Command::Resume]);
     let drawn = Rect::from_points(&corners(transform, bounds));
-    bar(ui, "canvas bar", drawn, room, |ui| {
+    bar(ui, tr!("canvas-canvas-bar"), drawn, room, |ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, Command::Resume));
     });
 }

@@ -11,6 +11,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, command_control};
 use atelier_core::canvas::{BRUSH_SIZES, MAX_SELECTION_PX};
+use atelier_language::tr;
 
 /// Width of a slider, in points.
 const SLIDER_WIDTH: f32 = 72.0;
@@ -33,15 +34,15 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;
         if paints {
             ui.color_edit_button_srgb(&mut options.colour)
-                .on_hover_text("Paint colour. Alt picks a colour from the picture.")
-                .accessible_name("Colour");
+                .on_hover_text(tr!("canvas-paint-colour-alt-picks"))
+                .accessible_name(tr!("canvas-colour"));
         }
         if matches!(tool, Tool::Brush | Tool::Eraser | Tool::Mask) {
             brush(ui, &mut options, tool, width);
         }
         if tool == Tool::Bucket {
-            let tip = "Tolerance of the fill, 0 to 255.";
-            number(ui, "Tolerance", &mut options.tolerance, tip, 0..=255, 1.0);
+            let tip = tr!("canvas-tolerance-of-the-fill");
+            number(ui, tr!("canvas-tolerance"), &mut options.tolerance, tip, 0..=255, 1.0);
         }
         if tool == Tool::Wand {
             wand(ui, &mut options);
@@ -50,12 +51,12 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             selection(ui, state, commands, &mut options, width);
         }
         if tool == Tool::Move {
-            let words = "Drag the layer, a corner, or beside it";
+            let words = tr!("canvas-drag-the-layer-a");
             ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
         if let (Tool::Frame, Some(document)) = (tool, state.canvas.edited()) {
             let content = document.document.content();
-            let words = format!("{} × {} · drag a border", content.width(), content.height());
+            let words = tr!("canvas-drag-a-border", width = content.width(), height = content.height());
             ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
         if width >= WIDE {
@@ -79,44 +80,37 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
 
 fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, width: f32) {
     let brush = options.brush_of_mut(tool);
-    slider(ui, "Size", &mut brush.size, BRUSH_SIZES.0..=500.0, true, "Diameter of the brush in pixels. Keys: [ and ].");
+    slider(ui, tr!("common-size"), &mut brush.size, BRUSH_SIZES.0..=500.0, true, tr!("canvas-diameter-of-the-brush"));
     ui.label(RichText::new(format!("{:.0} px", brush.size)).size(theme::SMALL).color(theme::palette(ui).weak));
     if width >= NARROWEST {
-        slider(ui, "Hardness", &mut brush.hardness, 0.0..=1.0, false, "How sharp the edge of the brush is. Keys: Shift with [ and ].");
+        slider(ui, tr!("canvas-hardness"), &mut brush.hardness, 0.0..=1.0, false, tr!("canvas-how-sharp-the-edge"));
     }
     if width >= NARROW {
         if tool != Tool::Mask {
-            slider(ui, "Opacity", &mut brush.opacity, 0.0..=1.0, false, "Opacity of a stroke.");
+            slider(ui, tr!("canvas-opacity"), &mut brush.opacity, 0.0..=1.0, false, tr!("canvas-opacity-of-a-stroke"));
         }
-        slider(
-            ui,
-            "Smoothing",
-            &mut brush.smoothing,
-            0.0..=0.95,
-            false,
-            "Smoothing: how far the stroke lags behind the pointer. Increase for shaky hands.",
-        );
+        slider(ui, tr!("canvas-smoothing"), &mut brush.smoothing, 0.0..=0.95, false, tr!("canvas-smoothing-how-far-the"));
     }
 }
 
 /// Where the magic wand ends.
 fn wand(ui: &mut Ui, options: &mut ToolOptions) {
     for (by_edges, words, tip) in [
-        (false, "Colour", "Mask colours that are similar to the one that you click."),
-        (true, "Edges", "Mask everything up to the edges around the place that you click."),
+        (false, tr!("canvas-colour"), tr!("canvas-mask-colours-that-are")),
+        (true, tr!("canvas-edges"), tr!("canvas-mask-everything-up-to")),
     ] {
         ui.selectable_value(&mut options.wand_by_edges, by_edges, words).on_hover_text(tip);
     }
-    number(ui, "Tolerance", &mut options.wand_tolerance, "How different colours may be, 0 to 255.", 0..=255, 1.0);
+    number(ui, tr!("canvas-tolerance"), &mut options.wand_tolerance, tr!("canvas-how-different-colours-may"), 0..=255, 1.0);
 }
 
 /// The edge of the mask, moved and softened.
 fn selection(ui: &mut Ui, state: &State, commands: &mut Commands, options: &mut ToolOptions, width: f32) {
     let amount = DragValue::new(&mut options.selection_px).range(1..=MAX_SELECTION_PX).suffix(" px");
-    let tip = "By how many pixels the mask grows, shrinks or softens.";
-    ui.add(amount).on_hover_text(tip).accessible_name("Pixels of the edge");
+    let tip = tr!("canvas-by-how-many-pixels");
+    ui.add(amount).on_hover_text(tip).accessible_name(tr!("canvas-pixels-of-the-edge"));
     let narrow = [(Command::GrowMask, "+"), (Command::ShrinkMask, "−")];
-    let wide = [(Command::FeatherMask, "Feather"), (Command::InvertMask, "Invert")];
+    let wide = [(Command::FeatherMask, tr!("canvas-feather")), (Command::InvertMask, tr!("canvas-invert"))];
     for (command, words) in narrow.into_iter().chain(wide.into_iter().filter(|_| width >= ROOMY)) {
         let name = command.label();
         command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
@@ -129,9 +123,9 @@ fn strength(ui: &mut Ui, options: &mut ToolOptions) {
     // From right to left.
     let words = options.strength_words();
     ui.add_sized(vec2(WORD_WIDTH, ROW_HEIGHT), Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)));
-    let tip = "Denoising strength: touch up keeps nearly everything, replace keeps nothing.";
-    bare_slider(ui, "Strength", &mut options.strength, 0.05..=1.0, false, tip);
-    ui.label(RichText::new("Strength").size(theme::SMALL).color(palette.weak));
+    let tip = tr!("canvas-denoising-strength-touch-up");
+    bare_slider(ui, tr!("canvas-strength"), &mut options.strength, 0.05..=1.0, false, tip);
+    ui.label(RichText::new(tr!("canvas-strength")).size(theme::SMALL).color(palette.weak));
 }
 
 fn slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {

@@ -21,6 +21,7 @@ use crate::gui::state::State;
 use crate::gui::viewport;
 use crate::gui::{theme, widgets};
 use atelier_core::canvas::{PixelRect, StrokePoint};
+use atelier_language::tr;
 
 /// Space round the whole document, in points.
 pub(super) const MARGIN: f32 = 14.0;
@@ -38,7 +39,7 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     let Some(size) = state.canvas.shown_size_px() else { return };
     let transform = Transform::new(state.create.view, size, room, state.canvas.rotation, state.canvas.is_flipped);
     let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
-    let name = format!("Canvas, {} by {} pixels", size.x, size.y);
+    let name = tr!("canvas-canvas-by-pixels", x = size.x, y = size.y);
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
 
     let painter = ui.painter_at(whole);

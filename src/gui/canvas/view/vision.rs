@@ -11,41 +11,43 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, bold, command_button};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 260.0;
-const NAME: &str = "Cut out and find";
 
 /// The button that opens the menu.
 pub(super) fn vision_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let hover = "Cut out the background of a layer, or find faces and hands, with models that you have.";
-    let button = bare_icon(ui, Icon::Scissors, NAME).on_hover_text(hover);
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
-        ui.set_width(WIDTH);
-        ui.label(bold("Background"));
-        section(ui, state, commands, ModelKind::Cutout, Command::CutOut, |ui, commands| {
-            let chosen = cutout_model(&state.canvas.vision_choice, &state.shared).map(|(_, path)| path);
-            let all: Vec<_> = models(&state.shared, ModelKind::Cutout).collect();
-            // One alone needs no choice.
-            for (card, path) in all.iter().filter(|_| all.len() > 1) {
-                let response = ui.radio(chosen == Some(*path), card.name.as_str()).on_hover_text("Cut out with this model.");
-                if response.clicked() {
-                    commands.push(Command::ChooseCutoutModel(path.to_path_buf()));
+    let hover = tr!("canvas-cut-out-the-background-of-a");
+    let button = bare_icon(ui, Icon::Scissors, tr!("canvas-cut-out-and-find")).on_hover_text(hover);
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("canvas-cut-out-and-find")).show(
+        |ui| {
+            ui.set_width(WIDTH);
+            ui.label(bold(tr!("canvas-background")));
+            section(ui, state, commands, ModelKind::Cutout, Command::CutOut, |ui, commands| {
+                let chosen = cutout_model(&state.canvas.vision_choice, &state.shared).map(|(_, path)| path);
+                let all: Vec<_> = models(&state.shared, ModelKind::Cutout).collect();
+                // One alone needs no choice.
+                for (card, path) in all.iter().filter(|_| all.len() > 1) {
+                    let response = ui.radio(chosen == Some(*path), card.name.as_str()).on_hover_text(tr!("canvas-cut-out-with-this"));
+                    if response.clicked() {
+                        commands.push(Command::ChooseCutoutModel(path.to_path_buf()));
+                    }
                 }
-            }
-        });
-        ui.separator();
-        ui.label(bold("Faces and hands"));
-        section(ui, state, commands, ModelKind::Detector, Command::FindRegions, |ui, commands| {
-            for (card, path) in models(&state.shared, ModelKind::Detector) {
-                let mut is_used = !state.canvas.vision_choice.unused_detectors.contains(path);
-                if ui.checkbox(&mut is_used, card.name.as_str()).on_hover_text("Ask this detector.").changed() {
-                    commands.push(Command::UseDetector(path.to_owned(), is_used));
+            });
+            ui.separator();
+            ui.label(bold(tr!("canvas-faces-and-hands")));
+            section(ui, state, commands, ModelKind::Detector, Command::FindRegions, |ui, commands| {
+                for (card, path) in models(&state.shared, ModelKind::Detector) {
+                    let mut is_used = !state.canvas.vision_choice.unused_detectors.contains(path);
+                    if ui.checkbox(&mut is_used, card.name.as_str()).on_hover_text(tr!("canvas-ask-this-detector")).changed() {
+                        commands.push(Command::UseDetector(path.to_owned(), is_used));
+                    }
                 }
-            }
-        });
-    });
+            });
+        },
+    );
 }
 
 /// The models of a kind and the button that uses them; without any, what to get and where.
@@ -73,7 +75,7 @@ fn section(
 /// What a model does with the document now, and the button that ends it.
 pub(super) fn vision_bar(ui: &Ui, state: &State, commands: &mut Commands, document: &OpenDocument, picture: Rect, room: Rect) -> bool {
     let Some(run) = state.canvas.vision.as_ref().filter(|run| run.document == document.number) else { return false };
-    bar(ui, "vision bar", picture, room, |ui| {
+    bar(ui, tr!("canvas-vision-bar"), picture, room, |ui| {
         ui.label(run.words);
         command_button(ui, state, commands, Command::CancelVision);
     });

@@ -18,6 +18,7 @@ use crate::gui::theme;
 use crate::gui::viewport;
 use crate::gui::widgets::{bold, command_button};
 use atelier_core::canvas::PixelRect;
+use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Space round the whole picture, in points.
@@ -40,7 +41,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     match (shown(state), state.create.canvas_size_px()) {
         (Some((texture, uv_size)), Some(size)) => {
             let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());
-            let name = format!("Picture, {} by {} pixels", size.x, size.y);
+            let name = tr!("create-picture-by-pixels", x = size.x, y = size.y);
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
             let drawn = state.create.view.rect(size, room);
             let painter = ui.painter_at(whole);
@@ -138,25 +139,25 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
 
 fn words(state: &State) -> (&'static str, &'static str) {
     if !state.shared.jobs.is_empty() || state.live.is_running() {
-        return ("Generating your picture", "A preview appears here soon.");
+        return (tr!("create-generating-your-picture"), tr!("create-a-preview-appears-here"));
     }
     if state.shared.next.recipe.files.is_empty() {
-        return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
+        return (tr!("create-choose-a-model-to"), tr!("create-drop-model-files-here"));
     }
     if state.shared.next.uses_builtin() && state.shared.next.recipe.prompt.trim().is_empty() {
-        return ("Describe your picture", "Write a prompt and press Generate.");
+        return (tr!("create-describe-your-picture"), tr!("create-write-a-prompt-and"));
     }
     match state.shared.next.ready() {
-        Ok(()) => ("Ready to generate", "Press Generate, and your picture appears here."),
-        Err(UnmetRequirement::Prompt) => ("Describe your picture", "Write a prompt, then press Generate."),
+        Ok(()) => (tr!("create-ready-to-generate"), tr!("create-press-generate-and-your")),
+        Err(UnmetRequirement::Prompt) => (tr!("create-describe-your-picture"), tr!("create-write-a-prompt-then")),
         Err(
             unmet @ (UnmetRequirement::Controlnet
             | UnmetRequirement::Person
             | UnmetRequirement::Photomaker
             | UnmetRequirement::PersonWord
             | UnmetRequirement::Lora),
-        ) => ("Almost there", unmet.sentence()),
-        Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => ("Almost there", "One part of this model is still missing."),
+        ) => (tr!("create-almost-there"), unmet.sentence()),
+        Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => (tr!("create-almost-there"), tr!("create-one-part-of-this")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The first cells of the filmstrip: the canvases that are open.
 
+use atelier_language::tr;
 use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::canvas::Command;
@@ -64,7 +65,7 @@ fn cell(ui: &mut Ui, state: &State, commands: &mut Commands, document: &OpenDocu
     }
     let show = Command::ShowDocument(document.number);
     let clicked = response.clicked();
-    let response = response.on_hover_text(format!("{name}\n{}\nRight-click for a menu.", show.tooltip()));
+    let response = response.on_hover_text(tr!("create-right-click-for-a", name, tooltip = show.tooltip()));
     response.context_menu(|ui| {
         for action in DocumentAction::OFFERED {
             if command_button(ui, state, commands, Command::ForDocument(document.number, action)).clicked() {
@@ -82,10 +83,10 @@ fn name(document: &OpenDocument) -> String {
     let content = document.document.content();
     let changes = match (document.has_changes(), document.file.is_some()) {
         (false, _) => "",
-        (true, true) => ", unsaved changes",
-        (true, false) => ", not saved",
+        (true, true) => tr!("create-unsaved-changes"),
+        (true, false) => tr!("create-not-saved"),
     };
     let name = document.name();
-    let name = if document.file.is_some() { format!("Canvas {name}") } else { name };
+    let name = if document.file.is_some() { tr!("create-canvas", name) } else { name };
     format!("{name}, {} × {}{changes}", content.width(), content.height())
 }

@@ -12,6 +12,7 @@ use crate::gui::text_selection::{select, selected};
 use crate::gui::theme;
 use crate::gui::widgets::ROW_HEIGHT;
 use atelier_core::words::TypedName;
+use atelier_language::tr;
 
 /// Points between the field and the list.
 const GAP: f32 = 4.0;
@@ -96,7 +97,7 @@ impl Completion {
                     let button = Button::selectable(index == self.marked, candidate.name.as_str())
                         .right_text(about)
                         .min_size(vec2(width, ROW_HEIGHT));
-                    let response = ui.add(button).on_hover_text(format!("Write {}. Tab writes the marked one.", candidate.text));
+                    let response = ui.add(button).on_hover_text(tr!("create-write-tab-writes-the", text = candidate.text));
                     if response.accessible_name(candidate.name.as_str()).clicked() {
                         chosen = Some(index);
                     }

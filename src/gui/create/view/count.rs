@@ -9,6 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{command_button, command_control, square_button};
 use atelier_core::recipe::ROWS;
+use atelier_language::tr;
 
 /// Width of the list of counts, in points.
 const MENU_WIDTH: f32 = 190.0;
@@ -17,13 +18,10 @@ const MENU_WIDTH: f32 = 190.0;
 pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, side: f32) {
     let count = state.shared.picture_count();
     let button = count_control(ui, count, state.shared.counts_automatically, side);
-    let hover = if state.shared.counts_automatically {
-        "How many pictures to make at once: four where they take less than ten seconds together. Each gets the next seed."
-    } else {
-        "How many pictures to make at once. Each gets the next seed."
-    };
+    let hover =
+        if state.shared.counts_automatically { tr!("create-how-many-pictures-to") } else { tr!("create-how-many-pictures-to-make-at") };
     let button = button.on_hover_text(hover);
-    Popup::menu(&button).accessible_name("Number of pictures").show(|ui| {
+    Popup::menu(&button).accessible_name(tr!("create-number-of-pictures")).show(|ui| {
         ui.set_width(MENU_WIDTH);
         for count in [None].into_iter().chain(COUNTS.map(Some)) {
             let is_chosen =
@@ -41,11 +39,11 @@ pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, 
         }
         ui.separator();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Other").color(theme::palette(ui).weak));
+            ui.label(RichText::new(tr!("create-other")).color(theme::palette(ui).weak));
             let mut own = state.shared.picture_count();
             let field = DragValue::new(&mut own).range(ROWS.batch_count.limits);
-            let field = ui.add(field).on_hover_text("Number of pictures (batch count).");
-            if field.accessible_name("Other number of pictures").changed() {
+            let field = ui.add(field).on_hover_text(tr!("create-number-of-pictures-batch"));
+            if field.accessible_name(tr!("create-other-number-of-pictures")).changed() {
                 commands.push(Command::SetCount(Some(own)));
             }
         });
@@ -53,8 +51,7 @@ pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, 
 }
 
 fn count_control(ui: &mut Ui, count: u32, is_automatic: bool, side: f32) -> Response {
-    let words =
-        if is_automatic { format!("Number of pictures: {count}, chosen by itself") } else { format!("Number of pictures: {count}") };
+    let words = if is_automatic { tr!("create-number-of-pictures-chosen", count) } else { tr!("create-number-of-pictures-2", count) };
     let is_enabled = ui.is_enabled();
     let (response, colour) = square_button(ui, side, false, || WidgetInfo::labeled(Role::Button, is_enabled, &words));
     let text = |words: String, style: TextStyle, down: f32, colour| {

@@ -11,6 +11,7 @@ use crate::gui::state::State;
 use crate::gui::widgets::{bold, command_button, command_control, heading};
 use crate::gui::{models, theme, widgets};
 use atelier_core::recipe::ImageSource;
+use atelier_language::tr;
 use atelier_studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 
 /// Width of the card, in points.
@@ -77,17 +78,17 @@ fn title(ui: &mut Ui, state: &State, dropped: &DroppedPictures) {
             ui.add_space(6.0);
         }
         ui.vertical(|ui| {
-            ui.add(Label::new(bold("How should this picture be used?").size(theme::TITLE).color(palette.strong)).wrap());
+            ui.add(Label::new(bold(tr!("create-how-should-this-picture")).size(theme::TITLE).color(palette.strong)).wrap());
             ui.add(Label::new(RichText::new(&dropped.name).color(palette.text)).truncate()).on_hover_text(&dropped.name);
             let from = match &dropped.opened {
-                Some(opened) => format!("Made by {}, {} × {} pixels.", opened.tool.label(), opened.width, opened.height),
-                None => "This picture contains no settings.".to_owned(),
+                Some(opened) => tr!("create-made-by-pixels", tool = opened.tool.label(), width = opened.width, height = opened.height),
+                None => tr!("create-this-picture-contains-no").to_owned(),
             };
             ui.add(Label::new(RichText::new(from).color(palette.weak)).wrap());
             match dropped.images.len() - 1 {
                 0 => {}
-                1 => drop(ui.label(RichText::new("And one more picture.").color(palette.weak))),
-                more => drop(ui.label(RichText::new(format!("And {more} more pictures.")).color(palette.weak))),
+                1 => drop(ui.label(RichText::new(tr!("create-and-one-more-picture")).color(palette.weak))),
+                more => drop(ui.label(RichText::new(tr!("create-and-more-pictures", more)).color(palette.weak))),
             }
         });
     });
@@ -96,35 +97,35 @@ fn title(ui: &mut Ui, state: &State, dropped: &DroppedPictures) {
 fn lists(ui: &mut Ui, state: &State, opened: &OpenedPicture, commands: &mut Commands) {
     let palette = theme::palette(ui);
     if !opened.missing.is_empty() {
-        heading(ui, "Not on this machine", |_| {});
+        heading(ui, tr!("create-not-on-this-machine"), |_| {});
         for missing in &opened.missing {
             ui.add(Label::new(RichText::new(missing.sentence()).color(palette.warn)).wrap());
             if let Some(remedy) = &missing.remedy {
                 let (label, command) = match remedy {
-                    ModelRemedy::Download { id, name, .. } => (format!("Download {name}"), models::Command::Download(id.clone())),
-                    ModelRemedy::Nearest { id, name } => (format!("Use {name}"), models::Command::Use(id.clone())),
+                    ModelRemedy::Download { id, name, .. } => (tr!("create-download", name), models::Command::Download(id.clone())),
+                    ModelRemedy::Nearest { id, name } => (tr!("create-use", name), models::Command::Use(id.clone())),
                 };
                 command_control(ui, state, commands, command, |ui| ui.button(&label).accessible_name(label.as_str()));
             }
         }
     }
     if !opened.differences.is_empty() {
-        heading(ui, "Differences", |_| {});
+        heading(ui, tr!("create-differences"), |_| {});
         for sentence in &opened.differences {
             ui.add(Label::new(RichText::new(sentence).color(palette.text)).wrap());
         }
     }
-    heading(ui, "Settings", |_| {});
+    heading(ui, tr!("common-settings"), |_| {});
     setting_lines(ui, &opened.understood);
     if !opened.not_understood.is_empty() {
         ui.add_space(6.0);
-        let name = format!("Not understood ({})", opened.not_understood.len());
+        let name = tr!("create-not-understood", not_understood = opened.not_understood.len());
         CollapsingHeader::new(RichText::new(name).color(palette.weak))
             .id_salt("not understood")
             .icon(widgets::fold_chevron)
             .show_unindented(ui, |ui| setting_lines(ui, &opened.not_understood))
             .header_response
-            .on_hover_text("Other settings in the file, which Atelier does not use.");
+            .on_hover_text(tr!("create-other-settings-in-the"));
     }
 }
 

@@ -12,18 +12,18 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
 use atelier_core::recipe::{Recipe, add_words, embedding_word, names_embedding, without_embedding};
+use atelier_language::tr;
 
 /// Width of the picker and its most height, in points.
 const PICKER_WIDTH: f32 = 320.0;
 const PICKER_HEIGHT: f32 = 320.0;
-const PICKER: &str = "Add an embedding";
 
 /// Draws the embeddings, where the model takes some.
 pub(crate) fn embedding_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     if recipe.embeddings.is_empty() && !takes_embeddings(&state.shared) {
         return;
     }
-    heading(ui, "Embeddings", |ui| picker(ui, state, recipe, commands));
+    heading(ui, tr!("create-embeddings"), |ui| picker(ui, state, recipe, commands));
     let mut removed = None;
     let Recipe { embeddings, prompt, negative_prompt, .. } = recipe;
     for (at, path) in embeddings.iter().enumerate() {
@@ -48,13 +48,16 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
     let mut is_removed = false;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        let remove = bare_icon(ui, Icon::Close, &format!("Remove embedding {word}"));
-        is_removed = remove.on_hover_text("Remove this embedding and its word from the prompts. The file is kept.").clicked();
-        for (prompt, label, of) in [(negative_prompt, "Negative", "negative prompt"), (prompt, "Prompt", "prompt")] {
+        let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-embedding", word));
+        is_removed = remove.on_hover_text(tr!("create-remove-this-embedding-and")).clicked();
+        for (prompt, label, of) in [
+            (negative_prompt, tr!("create-negative"), tr!("create-negative-prompt")),
+            (prompt, tr!("create-prompt-2"), tr!("create-prompt-3")),
+        ] {
             let is_named = names_embedding(prompt, word);
             let button = Button::selectable(is_named, RichText::new(label).size(theme::SMALL));
-            let hover = format!("Add its word to the {of}, or remove it. The word can be weighted: ({word}:1.2).");
-            if ui.add(button).on_hover_text(hover).accessible_name(format!("{word} in the {of}")).clicked() {
+            let hover = tr!("create-add-its-word-to", of, word);
+            if ui.add(button).on_hover_text(hover).accessible_name(tr!("create-in-the", word, of)).clicked() {
                 if is_named {
                     *prompt = without_embedding(prompt, word);
                 } else {
@@ -65,7 +68,7 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let is_missing = state.shared.missing_files.contains(path);
             let color = if is_missing { palette.warn } else { palette.text };
-            let hover = format!("{}{}", path.display(), if is_missing { "\nThis file no longer exists." } else { "" });
+            let hover = format!("{}{}", path.display(), if is_missing { tr!("create-this-file-no-longer") } else { "" });
             let name = widgets::middle_elided(ui, word, ui.available_width());
             ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
         });
@@ -79,9 +82,9 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
 
 /// Draws the button that opens the list of embeddings of this disk, and the list.
 fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
-    let hover = "Add an embedding (textual inversion), a small file that teaches the model a word.";
-    let button = bare_icon(ui, Icon::Plus, PICKER).on_hover_text(hover);
-    Popup::menu(&button).accessible_name(PICKER).show(|ui| {
+    let hover = tr!("create-add-an-embedding-textual");
+    let button = bare_icon(ui, Icon::Plus, tr!("create-add-an-embedding")).on_hover_text(hover);
+    Popup::menu(&button).accessible_name(tr!("create-add-an-embedding")).show(|ui| {
         ui.set_width(PICKER_WIDTH);
         ScrollArea::vertical().id_salt("embeddings of this disk").max_height(PICKER_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             let mut is_empty = true;
@@ -92,11 +95,11 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
                     let weak = RichText::new(words).size(theme::SMALL).color(theme::palette(ui).weak);
                     let name = embedding_word(path);
                     let button = Button::new(name.as_str()).right_text(weak).frame_when_inactive(false).truncate();
-                    ui.add_sized(vec2(PICKER_WIDTH, ROW_HEIGHT), button).accessible_name(format!("Embedding {name}"))
+                    ui.add_sized(vec2(PICKER_WIDTH, ROW_HEIGHT), button).accessible_name(tr!("create-embedding-2", name))
                 });
             }
             if is_empty {
-                let words = "The library has no other embeddings. Choose a file, or drop one on the window.";
+                let words = tr!("create-the-library-has-no");
                 ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
             }
         });

@@ -1,6 +1,7 @@
 //! What an empty start shows: pictures that the chosen model has made, each one click from being
 //! made again.
 
+use atelier_language::tr;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{Align, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
@@ -45,8 +46,8 @@ pub(crate) fn examples_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     let heading = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), HEADING_HEIGHT));
     ui.scope_builder(UiBuilder::new().max_rect(heading), |ui| {
         ui.vertical_centered(|ui| {
-            ui.label(bold("Describe your picture").size(theme::HEADING).color(palette.strong));
-            ui.label(RichText::new("Write a prompt and press Generate, or click an example to make it.").color(palette.weak));
+            ui.label(bold(tr!("create-describe-your-picture")).size(theme::HEADING).color(palette.strong));
+            ui.label(RichText::new(tr!("create-write-a-prompt-and-press-generate")).color(palette.weak));
         });
     });
     for (at, (example, texture)) in examples.iter().zip(&state.create.examples).enumerate() {

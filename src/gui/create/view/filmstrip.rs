@@ -1,5 +1,6 @@
 //! The filmstrip: the pictures of this session, newest first, and the one that is forming.
 
+use atelier_language::tr;
 use eframe::egui::{Rect, Role, ScrollArea, Sense, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
@@ -39,7 +40,7 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
             match (forming, at.checked_sub(usize::from(forming.is_some()))) {
                 (Some(texture), None) => {
                     let chosen = state.create.session.following();
-                    tile(ui, rect, "Current picture", chosen, Some(texture), Command::Follow, state, commands);
+                    tile(ui, rect, tr!("create-current-picture"), chosen, Some(texture), Command::Follow, state, commands);
                 }
                 (_, Some(index)) => {
                     if let Some(picture) = state.create.session.iter().nth(index) {
@@ -55,7 +56,7 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
     let is_other = state.create.forming_shown().is_some() || state.canvas.in_sight().is_some();
     let chosen = !is_other && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
-    let mut name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
+    let mut name = tr!("create-picture-seed", id = picture.id.0 + 1, seed = picture.info.seed);
     if !picture.notes.is_empty() {
         name.extend(["\n", &notes::lines(picture)]);
     }
@@ -97,7 +98,7 @@ fn tile(
         response.scroll_to_me(None);
     }
     let clicked = response.clicked();
-    let response = response.on_hover_text(format!("{name}\nRight-click for a menu."));
+    let response = response.on_hover_text(tr!("create-right-click-for-a-menu", name));
     if let Command::Show(id) = command {
         // The menu is about the picture that is shown then.
         if response.secondary_clicked() {

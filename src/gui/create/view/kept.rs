@@ -1,6 +1,7 @@
 //! What the next picture keeps of an earlier one, over the button that makes it: a seed, a picture to
 //! start from. A click takes each away.
 
+use atelier_language::tr;
 use eframe::egui::Ui;
 
 use crate::gui::command::Commands;
@@ -20,13 +21,13 @@ pub(super) fn kept_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
         // The row is always there, so that nothing moves under the pointer that keeps a seed.
         ui.set_min_height(widgets::ROW_HEIGHT);
         if recipe.seed < 0 && !starts {
-            ui.label(widgets::small("A new seed each time", palette.weak));
+            ui.label(widgets::small(tr!("create-a-new-seed-each"), palette.weak));
         }
         if recipe.seed >= 0 {
-            removable_chip(ui, commands, &format!("Seed {}", recipe.seed), colour, Command::LockSeed);
+            removable_chip(ui, commands, &tr!("create-seed", seed = recipe.seed), colour, Command::LockSeed);
         }
         if starts {
-            removable_chip(ui, commands, "Start picture", colour, guides::Command::ClearStart);
+            removable_chip(ui, commands, tr!("create-start-picture"), colour, guides::Command::ClearStart);
         }
     });
 }

@@ -17,6 +17,7 @@ use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control};
 use crate::settings::Fold;
 use atelier_core::recipe::{Lora, Recipe, add_words};
+use atelier_language::tr;
 
 /// Width of the picker and its most height, in points.
 const PICKER_WIDTH: f32 = 380.0;
@@ -27,7 +28,6 @@ const PICTURE: f32 = 36.0;
 const NUMBER_WIDTH: f32 = 52.0;
 /// Trigger words of one LoRA that are offered.
 const MAX_TRIGGERS: usize = 6;
-const PICKER: &str = "Add a LoRA";
 
 /// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
 pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
@@ -39,13 +39,14 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         let known = recipe.loras.iter().map(|lora| {
-            let encoder = lora.encoder_strength.map(|strength| format!(" · words {strength:.2}")).unwrap_or_default();
+            let encoder =
+                lora.encoder_strength.map(|strength| tr!("create-words", strength = format!("{strength:.2}"))).unwrap_or_default();
             let words = format!("{} · {:.2}{encoder}", lora_name(&lora.path), lora.strength);
-            (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
+            (words, palette.text, tr!("create-lora-its-strength-is", path = lora.path.display()))
         });
         let unknown = unknown.iter().map(|name| {
-            let hover = "No LoRA has this name. Add its file under LoRAs, drop the file on the window, or remove the tag from the prompt.";
-            (format!("{name} · not found"), palette.warn, hover.to_owned())
+            let hover = tr!("create-no-lora-has-this");
+            (tr!("create-not-found", name), palette.warn, hover.to_owned())
         });
         for (words, color, hover) in known.chain(unknown) {
             Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(8).inner_margin(Margin::symmetric(7, 2)).show(
@@ -61,7 +62,7 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
 /// Draws the LoRAs, those that are switched off behind the others.
 pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     let is_open = state.create.open_folds.contains(&Fold::Loras);
-    let words = ("LoRAs", summary(recipe), "Additions to the model, each with its strength.");
+    let words = (tr!("create-loras"), summary(recipe), tr!("create-additions-to-the-model"));
     let pick = |ui: &mut Ui| picker(ui, state, &state.shared.next.recipe, commands);
     let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, pick, |ui| lora_rows(ui, state, recipe));
     if is_pressed {
@@ -73,8 +74,8 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
 fn summary(recipe: &Recipe) -> String {
     let mut parts: Vec<String> = recipe.loras.iter().map(|lora| format!("{} {:.2}", lora_name(&lora.path), lora.strength)).collect();
     let off = recipe.disabled_loras.len();
-    parts.extend((off > 0).then(|| format!("{off} off")));
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+    parts.extend((off > 0).then(|| tr!("create-off-3", off)));
+    if parts.is_empty() { tr!("create-none-2").to_owned() } else { parts.join(", ") }
 }
 
 fn lora_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
@@ -129,15 +130,13 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
     let mut change = RowChange::None;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        let remove = bare_icon(ui, Icon::Close, &format!("Remove LoRA {name}"));
-        if remove.on_hover_text("Remove this LoRA. The file is kept.").clicked() {
+        let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-lora", name));
+        if remove.on_hover_text(tr!("create-remove-this-lora-the")).clicked() {
             change = RowChange::Removed;
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let mut is_on_now = is_on;
-            ui.checkbox(&mut is_on_now, "")
-                .on_hover_text("Turn this LoRA on or off. Its strength is kept.")
-                .accessible_name(format!("Use LoRA {name}"));
+            ui.checkbox(&mut is_on_now, "").on_hover_text(tr!("create-turn-this-lora-on")).accessible_name(tr!("create-use-lora", name));
             if is_on_now != is_on {
                 change = RowChange::Switched;
             }
@@ -149,7 +148,7 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
                 (false, false) => palette.weak,
             };
             let path = lora.path.display().to_string();
-            let hover = if missing { format!("{path}\nThis file no longer exists.") } else { path };
+            let hover = if missing { tr!("create-this-file-no-longer-exists", path) } else { path };
             let name = widgets::middle_elided(ui, &name, ui.available_width());
             ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
         });
@@ -160,19 +159,18 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
 /// Draws the strength, and that of text encoders where it is another one.
 fn strength_rows(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
     let name = lora_name(&lora.path);
-    let hover = "LoRA strength: 1 is normal, 0 is off. Double-click for 1. Right-click for a strength of its own in the text encoders.";
+    let hover = tr!("create-lora-strength-1-is");
     let menu = |lora: &mut Lora, ui: &mut Ui| {
         let mut is_split = lora.encoder_strength.is_some();
-        if ui.checkbox(&mut is_split, "Words have a strength of their own").clicked() {
+        if ui.checkbox(&mut is_split, tr!("create-words-have-a-strength")).clicked() {
             lora.encoder_strength = is_split.then_some(lora.strength);
             ui.close();
         }
     };
-    strength_row(ui, &format!("Strength of {name}"), hover, &mut lora.strength, is_on).context_menu(|ui| menu(lora, ui));
+    strength_row(ui, &tr!("create-strength-of", name), hover, &mut lora.strength, is_on).context_menu(|ui| menu(lora, ui));
     if let Some(strength) = &mut lora.encoder_strength {
-        let hover =
-            "Strength in the text encoders: how much the LoRA changes what words mean. Right-click for the same strength everywhere.";
-        strength_row(ui, &format!("Strength of {name} in words"), hover, strength, is_on).context_menu(|ui| menu(lora, ui));
+        let hover = tr!("create-strength-in-the-text");
+        strength_row(ui, &tr!("create-strength-of-in-words", name), hover, strength, is_on).context_menu(|ui| menu(lora, ui));
     }
 }
 
@@ -211,10 +209,8 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         for words in absent {
             let button = Button::new(RichText::new(format!("+ {words}")).size(theme::SMALL)).corner_radius(8).truncate();
-            let response = ui
-                .add(button)
-                .on_hover_text("Add these trigger words of the LoRA to the prompt.")
-                .accessible_name(format!("Add “{words}” to the prompt"));
+            let response =
+                ui.add(button).on_hover_text(tr!("create-add-these-trigger-words")).accessible_name(tr!("create-add-to-the-prompt", words));
             if response.clicked() {
                 chosen.push(words.clone());
             }
@@ -225,14 +221,14 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
 
 /// Draws the button that opens the list of LoRAs of this disk, and the list.
 fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
-    let button = bare_icon(ui, Icon::Plus, PICKER).on_hover_text("Add a LoRA, a small file that adds a style or a subject.");
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(PICKER).show(|ui| {
+    let button = bare_icon(ui, Icon::Plus, tr!("create-add-a-lora")).on_hover_text(tr!("create-add-a-lora-a"));
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("create-add-a-lora")).show(|ui| {
         ui.set_width(PICKER_WIDTH);
         let mut search = state.create.lora_search.clone();
-        let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of LoRAs"));
+        let edit = TextEdit::singleline(&mut search).hint_text(tr!("common-search")).id(Id::unique("search of LoRAs"));
         let field = widgets::line_edit_with_undo(ui, PICKER_WIDTH, edit)
-            .on_hover_text("Search by name, family or trigger words.")
-            .accessible_name("Search LoRAs");
+            .on_hover_text(tr!("create-search-by-name-family"))
+            .accessible_name(tr!("create-search-loras"));
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
         }
@@ -247,9 +243,9 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
             }
             if is_empty {
                 let words = if known_loras(&state.shared).next().is_none() {
-                    "The library has no LoRAs yet. Download one in the Models view, or choose a file."
+                    tr!("create-the-library-has-no-loras-yet")
                 } else {
-                    "No other LoRA matches."
+                    tr!("create-no-other-lora-matches")
                 };
                 ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
             }
@@ -291,7 +287,7 @@ fn last_picture(ui: &mut Ui, state: &State, name: &str, side: f32) {
     let Some(texture) = state.gallery.latest_of_lora(name).and_then(|id| state.gallery.thumbnails.get(id)) else { return };
     let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::hover());
     widgets::paint_square(ui, texture, rect);
-    response.on_hover_text(format!("The last picture made with {name}"));
+    response.on_hover_text(tr!("create-the-last-picture-made", name));
 }
 
 fn lora_name(path: &Path) -> String {

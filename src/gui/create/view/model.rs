@@ -16,13 +16,14 @@ use crate::gui::widgets;
 use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
 use crate::gui::window_command::WindowCommand;
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 
 /// Height of a line in a file's row, in points.
 const LINE: f32 = 17.0;
 
 /// Draws the files of the model.
 pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    heading(ui, "Model", |ui| {
+    heading(ui, tr!("create-model"), |ui| {
         let next = if state.create.typed_path.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
         icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
@@ -66,10 +67,10 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .inner_margin(Margin { left: 10, right: 10, top: 6, bottom: 8 })
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new("Built-in").size(theme::SMALL).color(palette.weak));
+            ui.label(RichText::new(tr!("create-built-in")).size(theme::SMALL).color(palette.weak));
             ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
             if missing {
-                ui.label(RichText::new("Its files no longer exist. Reinstall Atelier to restore them.").color(palette.warn));
+                ui.label(RichText::new(tr!("create-its-files-no-longer")).color(palette.warn));
             }
         });
     ui.horizontal(|ui| {
@@ -81,7 +82,7 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// The way to the library.
 fn browse(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let go = WindowCommand::SetScreen(Screen::Models);
-    command_control(ui, state, commands, go, |ui| ui.button("Browse models").accessible_name("Browse models"));
+    command_control(ui, state, commands, go, |ui| ui.button(tr!("create-browse-models")).accessible_name(tr!("create-browse-models")));
 }
 
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -90,9 +91,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui,
         |ui| {
             ui.set_width(ui.available_width());
-            ui.label(
-                RichText::new("No model yet. Choose or download one, drop model files on the window, or add them.").color(palette.weak),
-            );
+            ui.label(RichText::new(tr!("create-no-model-yet-choose")).color(palette.weak));
             ui.horizontal(|ui| {
                 browse(ui, state, commands);
                 command_button(ui, state, commands, Command::AddFiles);
@@ -107,7 +106,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
     let palette = theme::palette(ui);
     let missing = state.shared.missing_files.contains(path);
-    let warning = if missing { Some("No longer exists") } else { role.without_effect().map(|_| "Without effect") };
+    let warning = if missing { Some(tr!("create-no-longer-exists")) } else { role.without_effect().map(|_| tr!("create-without-effect")) };
     ui.push_id(role, |ui| {
         Frame::new()
             .fill(palette.field)
@@ -128,7 +127,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                         let name = widgets::middle_elided(ui, &file_name(path), ui.available_width());
                         let name = RichText::new(name).color(if warning.is_some() { palette.warn } else { palette.text });
                         let hover = match (missing, role.without_effect()) {
-                            (true, _) => format!("{}\nThis file no longer exists.", path.display()),
+                            (true, _) => tr!("create-this-file-no-longer-exists", path = path.display()),
                             (false, Some(sentence)) => format!("{}\n{sentence}", path.display()),
                             (false, None) => path.display().to_string(),
                         };
@@ -147,9 +146,9 @@ fn roles_with_effect() -> impl Iterator<Item = FileRole> {
 }
 
 fn role_menu(ui: &mut Ui, commands: &mut Commands, role: FileRole) {
-    let label = format!("Change the role of this file: {}", role.label());
-    let button = bare_icon(ui, Icon::Dots, &label).on_hover_text("Use this file for another part of the model.");
-    Popup::menu(&button).accessible_name("Part of the model").show(|ui| {
+    let label = tr!("create-change-the-role-of-this-file", role = role.label());
+    let button = bare_icon(ui, Icon::Dots, &label).on_hover_text(tr!("create-use-this-file-for"));
+    Popup::menu(&button).accessible_name(tr!("create-part-of-the-model")).show(|ui| {
         for other in roles_with_effect() {
             if ui.selectable_label(other == role, other.label()).clicked() {
                 commands.push(Command::MoveFile(role, other));
@@ -169,13 +168,13 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
             .inner_margin(Margin { left: 10, right: 4, top: 6, bottom: 8 })
             .show(ui, |ui| {
                 ui.set_width(ui.available_width());
-                ui.add(Label::new(format!("What is {}?", file_name(path))).truncate()).on_hover_text(path.display().to_string());
+                ui.add(Label::new(tr!("create-what-is", path = file_name(path))).truncate()).on_hover_text(path.display().to_string());
                 ui.horizontal(|ui| {
                     let mut chosen = None;
                     let combo = ComboBox::from_id_salt("role")
                         .icon(widgets::chevron)
                         .width(ui.available_width() - widgets::ROW_HEIGHT - 14.0)
-                        .selected_text("Choose the role of this file")
+                        .selected_text(tr!("create-choose-the-role-of"))
                         .show_ui(ui, |ui| {
                             for role in roles_with_effect() {
                                 ui.selectable_value(&mut chosen, Some(role), role.label());
@@ -183,8 +182,8 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
                         });
                     combo
                         .response
-                        .on_hover_text("The role of this file is unknown. Choose one.")
-                        .accessible_name(format!("What is {}?", file_name(path)));
+                        .on_hover_text(tr!("create-the-role-of-this"))
+                        .accessible_name(tr!("create-what-is", path = file_name(path)));
                     if let Some(role) = chosen {
                         commands.push(Command::PlaceFile(path.to_owned(), Some(role)));
                     }
@@ -200,10 +199,10 @@ fn typed_path(ui: &mut Ui, commands: &mut Commands, typed: &str) {
         let wide = ui.available_width() - 52.0 - ui.spacing().item_spacing.x;
         let id = Id::unique("typed path");
         let opened = ui.ctx().read_response(id).is_none();
-        let edit = TextEdit::singleline(&mut text).id(id).hint_text("Path of a model or picture");
+        let edit = TextEdit::singleline(&mut text).id(id).hint_text(tr!("create-path-of-a-model"));
         let response = widgets::line_edit_with_undo(ui, wide, edit)
-            .on_hover_text("Type or paste the path of a file, then press Enter.")
-            .accessible_name("Path of a file");
+            .on_hover_text(tr!("create-type-or-paste-the-path-of"))
+            .accessible_name(tr!("create-path-of-a-file"));
         if opened {
             response.request_focus();
         }

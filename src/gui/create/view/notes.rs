@@ -13,6 +13,7 @@ use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{bold, command_control, icon_button};
 use crate::gui::{icons, widgets};
 use atelier_core::picture_note::NoteKind;
+use atelier_language::tr;
 
 /// Width of the notes, in points.
 const WIDTH: f32 = 380.0;
@@ -54,7 +55,7 @@ pub(crate) fn notes_panel(ui: &mut Ui, state: &State, commands: &mut Commands, c
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), eframe::egui::Sense::hover());
                 icons::paint(ui.painter(), rect, icon, color);
-                ui.add(Label::new(bold("About this picture").color(palette.strong)));
+                ui.add(Label::new(bold(tr!("create-about-this-picture")).color(palette.strong)));
                 ui.add_space((ui.available_width() - widgets::ROW_HEIGHT).max(0.0));
                 icon_button(ui, state, commands, Icon::Close, Command::ShowNotes(false));
             });

@@ -1,5 +1,6 @@
 //! Progress of the running jobs: a thin line, and in words phase, step, pace and time left.
 
+use atelier_language::tr;
 use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
@@ -28,7 +29,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, se
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
     response.widget_info(|| WidgetInfo {
         value: fraction.map(|it| f64::from(it * 100.0)),
-        ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Progress")
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, tr!("create-progress"))
     });
     ui.painter().rect_filled(rect, LINE / 2.0, palette.line);
     let bar = if let Some(done) = fraction {
@@ -48,7 +49,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, se
     ui.add_space(2.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
         if several {
-            let name = format!("Cancel {}", title(job));
+            let name = tr!("create-cancel", title = title(job));
             command_control(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
         }
         if first && !state.create.session.following() {
@@ -59,10 +60,10 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, se
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let what = if job.stopping {
-                "Stopping".to_owned()
+                tr!("create-stopping").to_owned()
             } else if !job.begun && state.memory.preloading.is_loading() {
                 // The job waits for the very model that is being loaded beforehand.
-                "Loading the model".to_owned()
+                tr!("create-loading-the-model").to_owned()
             } else {
                 job.progress.what()
             };
@@ -78,7 +79,7 @@ fn title(job: &EngineJob) -> String {
     let prompt = job.recipe.prompt.trim();
     match prompt.char_indices().nth(MAX) {
         Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
-        None if prompt.is_empty() => "A picture".to_owned(),
+        None if prompt.is_empty() => tr!("create-a-picture").to_owned(),
         None => prompt.to_owned(),
     }
 }

@@ -21,6 +21,7 @@ use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
 use atelier_core::words::{EditedPrompt, GroupKind, Prompt, SpanKind};
+use atelier_language::tr;
 
 /// Names of the fields' ids.
 const PROMPT: &str = "prompt";
@@ -34,7 +35,7 @@ const MAX_COLOURED: usize = 200_000;
 fn example_prompt(state: &State) -> String {
     let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
     let example = builtin.and_then(|it| it.manifest().examples.first());
-    format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
+    format!("{}…", example.map_or(tr!("create-a-lighthouse-at-dusk"), |it| it.prompt.as_str()))
 }
 
 /// What a field of words looks like.
@@ -52,10 +53,10 @@ struct Look {
 
 /// Draws the prompt and the negative prompt, with what is wrong in them.
 pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
+    heading(ui, tr!("create-prompt-2"), |ui| prompt_history::history_button(ui, state, commands));
     let look = Look {
         id: Id::unique(PROMPT),
-        name: "Prompt",
+        name: tr!("create-prompt-2"),
         hover: prompt_hover(ui),
         hint: example_prompt(state),
         rows: 5,
@@ -67,12 +68,12 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
         ui.memory_mut(|memory| memory.request_focus(Id::unique(PROMPT)));
     }
     let without_effect = !recipe.uses_negative_prompt();
-    let effect = if without_effect { " No effect while guidance is 1." } else { "" };
+    let effect = if without_effect { tr!("create-no-effect-while-guidance") } else { "" };
     let look = Look {
         id: Id::unique(NEGATIVE),
-        name: "Negative prompt",
-        hover: format!("Negative prompt: what the picture should not show.{effect}"),
-        hint: if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" }.to_owned(),
+        name: tr!("create-negative-prompt-2"),
+        hover: tr!("create-negative-prompt-what-the", effect),
+        hint: if without_effect { tr!("create-negative-prompt-needs-guidance") } else { tr!("create-negative-prompt-3") }.to_owned(),
         rows: 2,
         max_height: 90.0,
         margin: Margin::symmetric(10, 7),
@@ -81,10 +82,9 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
     if without_effect && !recipe.negative_prompt.trim().is_empty() {
         let palette = theme::palette(ui);
         ui.horizontal_wrapped(|ui| {
-            ui.label(widgets::small("No effect while guidance is 1.", palette.warn));
-            let label = format!("Use {OFFERED_GUIDANCE}");
-            let hover =
-                format!("Set guidance to {OFFERED_GUIDANCE}, so that the negative prompt has an effect. Each step takes twice the time.");
+            ui.label(widgets::small(tr!("create-no-effect-while-guidance-is-1"), palette.warn));
+            let label = tr!("create-use-2", offered_guidance = OFFERED_GUIDANCE);
+            let hover = tr!("create-set-guidance-to-so", offered_guidance = OFFERED_GUIDANCE);
             if ui.add(Button::new(widgets::small(label, palette.text))).on_hover_text(hover).clicked() {
                 recipe.guidance = OFFERED_GUIDANCE;
             }
@@ -139,7 +139,7 @@ fn prompt_hover(ui: &Ui) -> String {
         let shortcut = AnyCommand::from(command).shortcut();
         shortcut.map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default()
     });
-    format!("Prompt: what the picture should show.\n{} and {}: weight of the words. {}: switch a part off.", keys[0], keys[1], keys[2])
+    tr!("create-prompt-what-the-picture", keys = keys[0], keys_2 = keys[1], keys_3 = keys[2])
 }
 
 /// Changes the words that are selected in the prompt that has the keyboard, and selects the result.

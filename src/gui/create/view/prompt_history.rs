@@ -1,5 +1,6 @@
 //! The list of earlier prompts, with a search.
 
+use atelier_language::tr;
 use eframe::egui::{Button, Id, Label, Popup, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 use crate::gui::bidi;
@@ -15,7 +16,6 @@ const WIDTH: f32 = 420.0;
 const HEIGHT: f32 = 360.0;
 /// Prompts that are shown at once.
 const MAX_SHOWN: usize = 60;
-const NAME: &str = "Earlier prompts";
 
 /// Draws the button that opens the list.
 pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -27,38 +27,40 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         let shortcut = AnyCommand::from(command).shortcut();
         shortcut.map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default()
     });
-    let hover = format!("Prompts of earlier pictures. In the prompt: {} and {}.", keys[0], keys[1]);
-    let button = bare_icon(ui, Icon::History, NAME).on_hover_text(hover);
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
-        ui.set_width(WIDTH);
-        let mut search = history.search.clone();
-        let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of prompts"));
-        let field = widgets::line_edit_with_undo(ui, WIDTH, edit)
-            .on_hover_text("Search by words of the prompt, in any order.")
-            .accessible_name("Search prompts");
-        if ui.memory(|memory| memory.focused().is_none()) {
-            field.request_focus();
-        }
-        if search != history.search {
-            commands.push(Command::SearchPrompts(search));
-        }
-        ScrollArea::vertical().id_salt("earlier prompts").max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
-            let mut is_empty = true;
-            for prompt in history.found().take(MAX_SHOWN) {
-                is_empty = false;
-                let line = prompt.replace('\n', " ");
-                let words = bidi::line(ui, &line, theme::palette(ui).text, WIDTH - 2.0 * ui.spacing().button_padding.x);
-                let button = Button::new(words).right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
-                let chosen = command_control(ui, state, commands, Command::UsePrompt(prompt.clone()), |ui| {
-                    ui.add_sized(vec2(WIDTH, ROW_HEIGHT), button).on_hover_text(prompt).accessible_name(line.as_str())
-                });
-                if chosen.clicked() {
-                    ui.close();
+    let hover = tr!("create-prompts-of-earlier-pictures", keys = keys[0], keys_2 = keys[1]);
+    let button = bare_icon(ui, Icon::History, tr!("create-earlier-prompts")).on_hover_text(hover);
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("create-earlier-prompts")).show(
+        |ui| {
+            ui.set_width(WIDTH);
+            let mut search = history.search.clone();
+            let edit = TextEdit::singleline(&mut search).hint_text(tr!("common-search")).id(Id::unique("search of prompts"));
+            let field = widgets::line_edit_with_undo(ui, WIDTH, edit)
+                .on_hover_text(tr!("create-search-by-words-of"))
+                .accessible_name(tr!("create-search-prompts"));
+            if ui.memory(|memory| memory.focused().is_none()) {
+                field.request_focus();
+            }
+            if search != history.search {
+                commands.push(Command::SearchPrompts(search));
+            }
+            ScrollArea::vertical().id_salt("earlier prompts").max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+                let mut is_empty = true;
+                for prompt in history.found().take(MAX_SHOWN) {
+                    is_empty = false;
+                    let line = prompt.replace('\n', " ");
+                    let words = bidi::line(ui, &line, theme::palette(ui).text, WIDTH - 2.0 * ui.spacing().button_padding.x);
+                    let button = Button::new(words).right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
+                    let chosen = command_control(ui, state, commands, Command::UsePrompt(prompt.clone()), |ui| {
+                        ui.add_sized(vec2(WIDTH, ROW_HEIGHT), button).on_hover_text(prompt).accessible_name(line.as_str())
+                    });
+                    if chosen.clicked() {
+                        ui.close();
+                    }
                 }
-            }
-            if is_empty {
-                ui.add(Label::new(RichText::new("No earlier prompt matches.").color(theme::palette(ui).weak)).wrap());
-            }
-        });
-    });
+                if is_empty {
+                    ui.add(Label::new(RichText::new(tr!("create-no-earlier-prompt-matches")).color(theme::palette(ui).weak)).wrap());
+                }
+            });
+        },
+    );
 }

@@ -1,6 +1,7 @@
 //! The dialog that saves a picture elsewhere: where the system has no file dialog the place is typed
 //! here, and a JPEG has a quality.
 
+use atelier_language::tr;
 use eframe::egui::{Align, Id, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
 
 use crate::gui::command::Commands;
@@ -15,20 +16,20 @@ pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(dialog) = state.create.save_dialog.as_deref() else { return };
     let mut edited = dialog.clone();
     let enters = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
-    let closes = widgets::modal(ui, "save picture", |ui| {
+    let closes = widgets::modal(ui, tr!("create-save-picture"), |ui| {
         let palette = theme::palette(ui);
-        ui.add(Label::new(bold("Save a copy of this picture").size(theme::TITLE).color(palette.strong)).wrap());
+        ui.add(Label::new(bold(tr!("create-save-a-copy-of-this-picture")).size(theme::TITLE).color(palette.strong)).wrap());
         if dialog.is_typed {
             place(ui, state, &mut edited);
         } else {
             ui.add(Label::new(RichText::new(&dialog.path).color(palette.text)).wrap());
         }
         if edited.has_quality() {
-            let hover = "Quality of the JPEG: more looks better and makes a larger file.";
-            slider_row(ui, "Quality", &mut edited.quality, MIN_QUALITY..=MAX_QUALITY, &WHOLE, hover);
+            let hover = tr!("create-quality-of-the-jpeg");
+            slider_row(ui, tr!("create-quality"), &mut edited.quality, MIN_QUALITY..=MAX_QUALITY, &WHOLE, hover);
         }
         if edited.is_replacing() {
-            ui.add(Label::new(RichText::new("There is a file with this name. Saving replaces it.").color(palette.warn)).wrap());
+            ui.add(Label::new(RichText::new(tr!("create-there-is-a-file")).color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -52,10 +53,10 @@ pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn place(ui: &mut Ui, state: &State, dialog: &mut SaveDialog) {
     let mut path = dialog.path.clone();
     let wide = ui.available_width();
-    let edit = TextEdit::singleline(&mut path).id(Id::unique("path to save")).hint_text("Folder and name of the file");
+    let edit = TextEdit::singleline(&mut path).id(Id::unique("path to save")).hint_text(tr!("create-folder-and-name-of"));
     let field = line_edit_with_undo(ui, wide, edit)
-        .on_hover_text("Where the copy goes. The ending decides the format: png, jpg or webp.")
-        .accessible_name("Path of the copy");
+        .on_hover_text(tr!("create-where-the-copy-goes"))
+        .accessible_name(tr!("create-path-of-the-copy"));
     if state.create.focus_dialog {
         field.request_focus();
     }
@@ -65,7 +66,7 @@ fn place(ui: &mut Ui, state: &State, dialog: &mut SaveDialog) {
     ui.horizontal(|ui| {
         for (name, of_format) in dialog.in_each_format() {
             let is_chosen = of_format.ending() == dialog.ending();
-            if ui.selectable_label(is_chosen, name).on_hover_text("Save in this format.").clicked() {
+            if ui.selectable_label(is_chosen, name).on_hover_text(tr!("create-save-in-this-format")).clicked() {
                 *dialog = of_format;
             }
         }

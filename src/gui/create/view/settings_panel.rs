@@ -32,6 +32,7 @@ use atelier_core::recipe::{
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -109,7 +110,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
         let label = intent.map_or(command.label(), Intent::label).to_owned();
         let label = if state.shared.is_queue_standing() && !(has_switch && state.live.is_on) {
-            format!("{} ({} waiting)", command.label(), state.shared.waiting_count())
+            tr!("create-waiting", command = command.label(), waiting_count = state.shared.waiting_count())
         } else {
             label
         };
@@ -140,10 +141,10 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let waiting = state.shared.waiting_count();
     if waiting > 0 {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));
+            ui.label(RichText::new(tr!("create-waiting-in-the-queue", waiting)).color(palette.weak));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 command_control(ui, state, commands, Command::ClearQueue, |ui| {
-                    ui.button("Clear").accessible_name(Command::ClearQueue.label())
+                    ui.button(tr!("create-clear")).accessible_name(Command::ClearQueue.label())
                 });
             });
         });
@@ -152,10 +153,10 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(9.0);
-    let hover = "Steps, guidance, sampler and seed.";
+    let hover = tr!("create-steps-guidance-sampler-and");
     let summary = sampling_summary(recipe);
     let is_open = state.create.open_folds.contains(&Fold::Sampling);
-    let (fold, is_pressed) = widgets::fold(ui, "Sampling", &summary, is_open, |ui| {
+    let (fold, is_pressed) = widgets::fold(ui, tr!("create-sampling-2"), &summary, is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| sampling_rows(ui, state, recipe, commands));
     });
     if is_pressed {
@@ -169,40 +170,40 @@ fn sampling_summary(recipe: &Recipe) -> String {
     let Recipe { steps, guidance, .. } = recipe;
     let mut parts: Vec<String> = recipe.sampler.iter().map(|it| it.label().to_owned()).collect();
     parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
-    parts.extend([format!("{steps} {}", if *steps == 1 { "step" } else { "steps" }), format!("guidance {guidance}")]);
-    parts.extend((recipe.seed >= 0).then(|| format!("seed {}", recipe.seed)));
+    parts.extend([tr!("create-steps-of", steps), tr!("create-guidance-2", guidance)]);
+    parts.extend((recipe.seed >= 0).then(|| tr!("create-seed-3", seed = recipe.seed)));
     parts.join(", ")
 }
 
 fn sampling_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     setting_row(
         ui,
-        "Steps",
+        tr!("create-steps"),
         &mut recipe.steps,
         1..=100,
         ROWS.steps.limits,
         &Scale { logarithmic: true, ..WHOLE },
-        "Number of sampling steps. Fast models need 4 to 10, others 20 to 40.",
+        tr!("create-number-of-sampling-steps"),
     );
     let guidance = Scale { step: 0.1, decimals: 1, logarithmic: false };
     setting_row(
         ui,
-        "Guidance",
+        tr!("create-guidance"),
         &mut recipe.guidance,
         1.0..=20.0,
         ROWS.guidance.limits,
         &guidance,
-        "Guidance (CFG scale): how closely the picture follows the prompt. Fast models need 1, others 4 to 8.",
+        tr!("create-guidance-cfg-scale-how"),
     );
     draft_row(ui, state, recipe, commands);
-    choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "Sampling method.");
-    choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "Noise schedule.");
+    choice_row(ui, tr!("create-sampler"), &mut recipe.sampler, Sampler::ALL, Sampler::label, tr!("create-sampling-method"));
+    choice_row(ui, tr!("create-scheduler"), &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, tr!("create-noise-schedule"));
     seed_row(ui, state, recipe, commands);
     blend_rows(ui, state, recipe, commands);
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
-    choice_row_or(ui, label, value, "Model's default", all, name, hover);
+    choice_row_or(ui, label, value, tr!("create-models-default"), all, name, hover);
 }
 
 /// A choice, with the words for none.
@@ -231,7 +232,7 @@ fn choice_row_or<T: Copy + PartialEq>(
 }
 
 fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    row(ui, "Seed", |ui| {
+    row(ui, tr!("create-seed-2"), |ui| {
         let buttons = 2.0 * (widgets::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
         let width = ui.available_width() - buttons;
         let id = Id::unique("seed text");
@@ -239,14 +240,14 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         // corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
-        let what = "Random seed: the same seed and settings give the same picture. Empty: a new seed for each picture.";
-        let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
+        let what = tr!("create-random-seed-the-same");
+        let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| tr!("create-the-last-one-was", what, last));
         let edit = TextEdit::singleline(&mut text)
             .id(Id::unique("seed"))
-            .hint_text("Random")
+            .hint_text(tr!("create-random"))
             // The largest of 64 bits.
             .char_limit(20);
-        let response = widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Seed");
+        let response = widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name(tr!("create-seed-2"));
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             // One that has no seed of the same noise leaves the field as it was.
@@ -271,36 +272,40 @@ fn switch(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, labe
 
 /// The switch of drafts, and their last step.
 fn draft_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    row(ui, "Stop early", |ui| {
+    row(ui, tr!("create-stop-early"), |ui| {
         switch(ui, state, commands, recipe.last_step.is_some(), "", Command::MakeDrafts);
         let most = recipe.steps.saturating_sub(1).max(1);
         if let Some(last) = &mut recipe.last_step {
-            let hover = "The last step to run. A quarter of the steps often shows the composition.";
-            ui.add(DragValue::new(last).range(1..=most).speed(0.1).prefix("after step ")).on_hover_text(hover).accessible_name("Last step");
+            let hover = tr!("create-the-last-step-to");
+            ui.add(DragValue::new(last).range(1..=most).speed(0.1).prefix(tr!("create-after-step")))
+                .on_hover_text(hover)
+                .accessible_name(tr!("create-last-step"));
         }
     });
 }
 
 /// The switch of a second seed, that seed, and how far its noise is taken.
 fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    row(ui, "Blend", |ui| {
+    row(ui, tr!("create-blend"), |ui| {
         switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
         if let Some(blend) = &mut recipe.seed_blend {
-            let hover = "Variation seed, blended with the first seed.";
-            ui.add(DragValue::new(&mut blend.seed).range(0..=MAX_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
+            let hover = tr!("create-variation-seed-blended-with");
+            ui.add(DragValue::new(&mut blend.seed).range(0..=MAX_SEED).speed(1.0))
+                .on_hover_text(hover)
+                .accessible_name(tr!("create-second-seed"));
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
     });
     if let Some(blend) = &mut recipe.seed_blend {
         let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "Variation strength: 0 is the first seed's picture, 0.1 changes details, 1 is the second seed's picture.";
-        slider_row(ui, "Amount", &mut blend.amount, SHARE, &hundredth, hover);
+        let hover = tr!("create-variation-strength-0-is");
+        slider_row(ui, tr!("create-amount"), &mut blend.amount, SHARE, &hundredth, hover);
     }
 }
 
 fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover = "Random number generator of the noise. GPU matches A1111, CPU matches ComfyUI.";
-    row(ui, "Noise", |ui| {
+    let hover = tr!("create-random-number-generator-of");
+    row(ui, tr!("create-noise"), |ui| {
         let combo = ComboBox::from_id_salt("Noise")
             .width(ui.available_width())
             .icon(widgets::chevron)
@@ -310,14 +315,13 @@ fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
                     ui.selectable_value(&mut recipe.rng, *rng, rng.label());
                 }
             });
-        combo.response.on_hover_text(hover).accessible_name("Noise");
+        combo.response.on_hover_text(hover).accessible_name(tr!("create-noise"));
     });
 }
 
 fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover = "When LoRAs are applied. Merged into the weights they cost nothing in each step, and the model is read again for others. \
-                 Automatic merges them for many pictures. Both make slightly different pictures.";
-    row(ui, "LoRAs", |ui| {
+    let hover = tr!("create-when-loras-are-applied");
+    row(ui, tr!("create-loras"), |ui| {
         let combo = ComboBox::from_id_salt("LoRAs")
             .width(ui.available_width())
             .icon(widgets::chevron)
@@ -327,46 +331,48 @@ fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
                     ui.selectable_value(&mut recipe.lora_mode, *mode, mode.label());
                 }
             });
-        combo.response.on_hover_text(hover).accessible_name("LoRAs");
+        combo.response.on_hover_text(hover).accessible_name(tr!("create-loras"));
     });
 }
 
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover = "What the model predicts. Some models of SDXL predict velocity, and their files do not say so.";
+    let hover = tr!("create-what-the-model-predicts");
     let (value, name) = (&mut recipe.prediction, PredictionType::label);
-    choice_row_or(ui, "Prediction", value, "As the file says", PredictionType::ALL, name, hover);
+    choice_row_or(ui, tr!("create-prediction"), value, tr!("create-as-the-file-says"), PredictionType::ALL, name, hover);
 }
 
 /// Settings of models of single families.
 fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.is_known_to_use(setting);
     if uses(FamilySetting::ZeroCondT, recipe.zero_cond_t) {
-        row(ui, "Zero timestep", |ui| ui.checkbox(&mut recipe.zero_cond_t, "Of references").on_hover_text(ROWS.zero_cond_t.help()));
+        row(ui, tr!("create-zero-timestep"), |ui| {
+            ui.checkbox(&mut recipe.zero_cond_t, tr!("create-of-references")).on_hover_text(ROWS.zero_cond_t.help())
+        });
     }
     let usual = Recipe::default();
     let masks = |it: &Recipe| (it.chroma_dit_mask, it.chroma_t5_mask, it.chroma_t5_padding);
     if uses(FamilySetting::ChromaMasks, masks(recipe) != masks(&usual)) {
-        row(ui, "Chroma masks", |ui| {
-            ui.checkbox(&mut recipe.chroma_dit_mask, "Picture").on_hover_text(ROWS.chroma_dit_mask.help());
-            ui.checkbox(&mut recipe.chroma_t5_mask, "Words").on_hover_text(ROWS.chroma_t5_mask.help());
+        row(ui, tr!("create-chroma-masks"), |ui| {
+            ui.checkbox(&mut recipe.chroma_dit_mask, tr!("create-picture")).on_hover_text(ROWS.chroma_dit_mask.help());
+            ui.checkbox(&mut recipe.chroma_t5_mask, tr!("create-words-2")).on_hover_text(ROWS.chroma_t5_mask.help());
             let padding = DragValue::new(&mut recipe.chroma_t5_padding).range(ROWS.chroma_t5_padding.limits);
-            ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name("Words of padding");
+            ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name(tr!("create-words-of-padding"));
         });
     }
     if uses(FamilySetting::VaeFormat, recipe.vae_format.is_some()) {
         let (value, hover) = (&mut recipe.vae_format, ROWS.vae_format.help());
-        choice_row_or(ui, "VAE format", value, "As the model has them", VaeFormat::ALL, VaeFormat::label, hover);
+        choice_row_or(ui, tr!("create-vae-format"), value, tr!("create-as-the-model-has"), VaeFormat::ALL, VaeFormat::label, hover);
     }
 }
 
 /// The types that weights get as a model is loaded.
 fn weight_rows(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover = "Convert weights as the model is loaded. Q8_0 takes about half the memory of 16 bits and is a little less exact; loading takes longer.";
+    let hover = tr!("create-convert-weights-as-the");
     let (value, name) = (&mut recipe.weight_type, TensorType::label);
-    choice_row_or(ui, "Weight type", value, "As in the file", TensorType::ALL, name, hover);
-    let hover = "Types of weights by name, such as attention=q8_0. The first pattern that occurs in a name decides, then the weight type.";
+    choice_row_or(ui, tr!("create-weight-type"), value, tr!("create-as-in-the-file"), TensorType::ALL, name, hover);
+    let hover = tr!("create-types-of-weights-by");
     let own = recipe.tensor_type_rules.to_string();
-    text_row(ui, "Type rules", "^model\\.=q8_0, ^vae=f16", &own, hover, |text| {
+    text_row(ui, tr!("create-type-rules"), "^model\\.=q8_0, ^vae=f16", &own, hover, |text| {
         recipe.tensor_type_rules = text.parse().map_err(|error: RulesError| sentence(&error.to_string()))?;
         Ok(())
     });
@@ -377,65 +383,64 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     // What is set stays in sight.
     let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
     if uses(FamilySetting::ImageGuidance, recipe.image_guidance.is_some()) {
-        let hover = "How much the result follows the start or reference picture, for models that edit.";
-        optional_row(ui, "Image CFG", &mut recipe.image_guidance, 1.5, ROWS.image_guidance.limits, 0.05, hover);
+        let hover = tr!("create-how-much-the-result");
+        optional_row(ui, tr!("create-image-cfg"), &mut recipe.image_guidance, 1.5, ROWS.image_guidance.limits, 0.05, hover);
     }
     if uses(FamilySetting::SkipLayers, recipe.skip_layers.is_some()) {
         let mut scale = recipe.skip_layers.as_ref().map(|skip| skip.scale);
         let before = scale;
-        let hover = "Skip-layer guidance: better hands and bodies with SD3.5, a little slower.";
-        optional_row(ui, "Skip layers", &mut scale, SkipLayers::default().scale, SkipLayers::SCALES, 0.05, hover);
+        let hover = tr!("create-skip-layer-guidance-better");
+        optional_row(ui, tr!("create-skip-layers"), &mut scale, SkipLayers::default().scale, SkipLayers::SCALES, 0.05, hover);
         if scale != before {
             recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
         }
     }
     if uses(FamilySetting::TimestepShift, recipe.timestep_shift.is_some()) {
-        let hover = "Timestep shift of distilled SDXL models such as NitroSD.";
-        optional_row(ui, "Step shift", &mut recipe.timestep_shift, 250, ROWS.timestep_shift.limits, 1.0, hover);
+        let hover = tr!("create-timestep-shift-of-distilled");
+        optional_row(ui, tr!("create-step-shift"), &mut recipe.timestep_shift, 250, ROWS.timestep_shift.limits, 1.0, hover);
     }
-    let hover = "Seamless tiling: opposite edges continue each other, for patterns and textures.";
-    row(ui, "Seamless", |ui| {
-        ui.checkbox(&mut recipe.seamless_x, "Left, right").on_hover_text(hover);
-        ui.checkbox(&mut recipe.seamless_y, "Top, bottom").on_hover_text(hover)
+    let hover = tr!("create-seamless-tiling-opposite-edges");
+    row(ui, tr!("create-seamless"), |ui| {
+        ui.checkbox(&mut recipe.seamless_x, tr!("create-left-right")).on_hover_text(hover);
+        ui.checkbox(&mut recipe.seamless_y, tr!("create-top-bottom")).on_hover_text(hover)
     });
     cache_row(ui, state, recipe);
-    let hover = "Noise levels of the steps, separated by commas, in place of a noise schedule.";
-    text_row(ui, "Sigmas", "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
+    let hover = tr!("create-noise-levels-of-the-steps-separated");
+    text_row(ui, tr!("create-sigmas"), "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
         recipe.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
         Ok(())
     });
     let own = recipe.sampler_arguments.clone();
-    text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| {
+    text_row(ui, tr!("create-arguments"), "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| {
         text.clone_into(&mut recipe.sampler_arguments);
         Ok(())
     });
     control_steps_rows(ui, state, recipe);
     if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
-        let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
-        row(ui, "References", |ui| {
-            ui.checkbox(&mut recipe.resize_references, "Resize").on_hover_text(hover);
-            ui.checkbox(&mut recipe.number_references, "Number").on_hover_text(hover)
+        let hover = tr!("create-bring-reference-pictures-to");
+        row(ui, tr!("create-references"), |ui| {
+            ui.checkbox(&mut recipe.resize_references, tr!("create-resize")).on_hover_text(hover);
+            ui.checkbox(&mut recipe.number_references, tr!("create-number")).on_hover_text(hover)
         });
     }
 }
 
 fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    const NONE: &str = "None";
-    let hover = "Step cache: reuse parts of a step where little changed. Quicker, and another picture.";
-    row(ui, "Step cache", |ui| {
+    let hover = tr!("create-step-cache-reuse-parts");
+    row(ui, tr!("create-step-cache"), |ui| {
         let mode = recipe.step_cache.as_ref().map(|cache| cache.mode);
         let mut chosen = mode;
         let combo = ComboBox::from_id_salt("Step cache")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(mode.map_or(NONE, CacheMode::label))
+            .selected_text(mode.map_or(tr!("create-none"), CacheMode::label))
             .show_ui(ui, |ui| {
-                ui.selectable_value(&mut chosen, None, NONE);
+                ui.selectable_value(&mut chosen, None, tr!("create-none"));
                 for mode in CacheMode::ALL.iter().filter(|mode| state.shared.uses_cache(**mode)) {
                     ui.selectable_value(&mut chosen, Some(*mode), mode.label());
                 }
             });
-        combo.response.on_hover_text(hover).accessible_name("Step cache");
+        combo.response.on_hover_text(hover).accessible_name(tr!("create-step-cache"));
         if chosen != mode {
             recipe.step_cache = chosen.map(StepCache::of);
         }
@@ -447,12 +452,12 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     // What is set stays in sight.
     let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
     let is_open = state.create.open_folds.contains(&Fold::More);
-    let (fold, is_pressed) = widgets::fold(ui, "More settings", "", is_open, |ui| {
+    let (fold, is_pressed) = widgets::fold(ui, tr!("create-more-settings"), "", is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| {
-            row(ui, "Previews", |ui| {
+            row(ui, tr!("create-previews"), |ui| {
                 for choice in PreviewChoice::ALL {
                     let command = Command::SetPreview(choice);
-                    let name = format!("Previews: {}", choice.label());
+                    let name = tr!("create-previews-2", choice = choice.label());
                     let shown = ui.selectable_label(state.create.preview == choice, choice.label()).on_hover_text(choice.tooltip());
                     if shown.accessible_name(name).clicked() {
                         commands.push(command);
@@ -462,53 +467,57 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
             if uses(FamilySetting::DistilledGuidance, recipe.distilled_guidance != Recipe::default().distilled_guidance) {
                 let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
                 let (value, limits) = (&mut recipe.distilled_guidance, ROWS.distilled_guidance.limits);
-                let hover = "Distilled guidance, for models such as Flux dev.";
-                setting_row(ui, "Distilled", value, 0.0..=10.0, limits, &distilled, hover);
+                let hover = tr!("create-distilled-guidance-for-models");
+                setting_row(ui, tr!("create-distilled"), value, 0.0..=10.0, limits, &distilled, hover);
             }
             if uses(FamilySetting::FlowShift, recipe.flow_shift.is_some()) {
-                let hover = "Flow shift of flow models: more gives structure, less gives detail.";
-                optional_row(ui, "Flow shift", &mut recipe.flow_shift, 3.0, ROWS.flow_shift.limits, 0.05, hover);
+                let hover = tr!("create-flow-shift-of-flow");
+                optional_row(ui, tr!("create-flow-shift"), &mut recipe.flow_shift, 3.0, ROWS.flow_shift.limits, 0.05, hover);
             }
-            optional_row(ui, "Eta", &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
+            optional_row(ui, tr!("create-eta"), &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
             if uses(FamilySetting::ClipSkip, recipe.clip_skip.is_some()) {
-                let hover = "CLIP layers to skip at the end. Some SD 1.5 models need 2.";
-                optional_row(ui, "CLIP skip", &mut recipe.clip_skip, 1, ROWS.clip_skip.limits, 0.05, hover);
+                let hover = tr!("create-clip-layers-to-skip");
+                optional_row(ui, tr!("create-clip-skip"), &mut recipe.clip_skip, 1, ROWS.clip_skip.limits, 0.05, hover);
             }
             guidance_rows(ui, state, recipe);
             prediction_row(ui, recipe);
             family_rows(ui, state, recipe);
             weight_rows(ui, recipe);
             rng_row(ui, recipe);
-            let hover = "Random number generator of the noise that ancestral samplers add.";
-            choice_row_or(ui, "Sampler noise", &mut recipe.sampler_rng, "As the noise", Rng::ALL, Rng::label, hover);
+            let hover = tr!("create-random-number-generator-of-the-noise");
+            choice_row_or(
+                ui,
+                tr!("create-sampler-noise"),
+                &mut recipe.sampler_rng,
+                tr!("create-as-the-noise"),
+                Rng::ALL,
+                Rng::label,
+                hover,
+            );
             if !recipe.loras.is_empty() || recipe.lora_mode != LoraMode::Auto {
                 lora_mode_row(ui, recipe);
             }
-            optional_row(
-                ui,
-                "Threads",
-                &mut recipe.threads,
-                4,
-                ROWS.threads.limits,
-                0.1,
-                "CPU threads. Off: all cores, or all but one if there are more than four.",
-            );
-            let mapping = "Map model files into memory in place of reading them. Takes less memory where the CPU computes, and ends the program if such a file changes meanwhile.";
-            row(ui, "Loading", |ui| ui.checkbox(&mut recipe.memory_map, "Map files").on_hover_text(mapping));
-            let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
-            row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+            optional_row(ui, tr!("create-threads"), &mut recipe.threads, 4, ROWS.threads.limits, 0.1, tr!("create-cpu-threads-off-all"));
+            let mapping = tr!("create-map-model-files-into");
+            row(ui, tr!("create-loading"), |ui| ui.checkbox(&mut recipe.memory_map, tr!("create-map-files")).on_hover_text(mapping));
+            let tiling = tr!("create-decode-the-picture-in");
+            row(ui, tr!("create-vae-tiling"), |ui| ui.checkbox(&mut recipe.vae_tiling, tr!("create-save-memory")).on_hover_text(tiling));
             if recipe.vae_tiling {
-                let hover = "Side of a tile in values of the latent, 8 pixels each with most models. Smaller tiles need less memory.";
-                optional_row(ui, "Tile size", &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
-                let hover = "Part of a tile that its neighbour covers too. More of it hides seams, and takes longer.";
-                optional_row(ui, "Tile overlap", &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
+                let hover = tr!("create-side-of-a-tile");
+                optional_row(ui, tr!("create-tile-size"), &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
+                let hover = tr!("create-part-of-a-tile");
+                optional_row(ui, tr!("create-tile-overlap"), &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
             }
             if uses(FamilySetting::VaeConvScale, recipe.vae_conv_scale) {
-                let range = "Scale the VAE's convolutions, against black SDXL pictures.";
-                row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
+                let range = tr!("create-scale-the-vaes-convolutions");
+                row(ui, tr!("create-vae-range"), |ui| {
+                    ui.checkbox(&mut recipe.vae_conv_scale, tr!("create-safe-range")).on_hover_text(range)
+                });
             }
-            let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
-            let attention = row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
+            let flash = tr!("create-flash-attention-needs-less");
+            let attention = row(ui, tr!("create-attention"), |ui| {
+                ui.checkbox(&mut recipe.flash_attention, tr!("create-flash-attention")).on_hover_text(flash)
+            });
             if attention.changed() {
                 // Whoever turns it on wants it.
                 recipe.insists_on_flash_attention = recipe.flash_attention;
@@ -518,13 +527,13 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     if is_pressed {
         commands.push(Command::SetFold(Fold::More, !is_open));
     }
-    fold.header_response.on_hover_text("Previews and advanced settings.");
+    fold.header_response.on_hover_text(tr!("create-previews-and-advanced-settings"));
     let changed = changed_details(recipe, &state.shared.usual_recipe());
     if !changed.is_empty() {
         let palette = theme::palette(ui);
-        let words = format!("Changed: {}", changed.join(", "));
+        let words = tr!("create-changed", changed = changed.join(", "));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
-            .on_hover_text("These settings differ from those that suit the model.");
+            .on_hover_text(tr!("create-these-settings-differ-from"));
     }
 }
 

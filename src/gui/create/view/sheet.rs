@@ -1,6 +1,7 @@
 //! The contact sheet: the pictures of a job side by side as they form and when they are finished,
 //! with what can be done with each.
 
+use atelier_language::tr;
 use eframe::egui::{
     Context, Event, Id, Key, Modifiers, Rect, Response, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, Vec2, WidgetInfo,
     pos2, vec2,
@@ -82,10 +83,16 @@ fn cell_panel(ui: &mut Ui, state: &State, commands: &mut Commands, (at, cell): (
     let count = create.sheet.cells().len();
     let name = match picture {
         Some(picture) => {
-            format!("Picture {} of {count}, seed {}{}", at + 1, picture.info.seed, if picture.is_picked { ", picked" } else { "" })
+            tr!(
+                "create-picture-of-seed",
+                at = at + 1,
+                count,
+                seed = picture.info.seed,
+                is_picked = if picture.is_picked { tr!("create-picked") } else { "" }
+            )
         }
-        None if cell.origin.and_then(|origin| create.forming.get(origin)).is_some() => format!("Picture {} of {count}, forming", at + 1),
-        None => format!("Picture {} of {count}, waiting", at + 1),
+        None if cell.origin.and_then(|origin| create.forming.get(origin)).is_some() => tr!("create-picture-of-forming", at = at + 1, count),
+        None => tr!("create-picture-of-waiting", at = at + 1, count),
     };
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_meant, &name));
     ui.painter().rect_filled(rect, 3.0, palette.control);

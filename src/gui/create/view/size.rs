@@ -9,6 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, Scale, heading, icon_button, setting_row};
 use atelier_core::recipe::{ROWS, Recipe};
+use atelier_language::tr;
 
 /// Sizes are multiples of this, in pixels; the engine snaps further where a model wants it.
 const SNAP_PX: u32 = 16;
@@ -18,7 +19,7 @@ const SHAPES: [(u32, u32); 7] = [(1, 1), (4, 3), (3, 2), (16, 9), (3, 4), (2, 3)
 
 /// Draws the size of the picture.
 pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Size", |ui| {
+    heading(ui, tr!("common-size"), |ui| {
         icon_button(ui, state, commands, Icon::Swap, Command::SwapSides);
     });
     ui.horizontal(|ui| {
@@ -32,8 +33,8 @@ pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
     });
     let scale = Scale { step: f64::from(SNAP_PX), decimals: 0, logarithmic: false };
     let before = (recipe.width, recipe.height);
-    setting_row(ui, "Width", &mut recipe.width, SIDES_PX, ROWS.width.limits, &scale, "Width in pixels.");
-    setting_row(ui, "Height", &mut recipe.height, SIDES_PX, ROWS.height.limits, &scale, "Height in pixels.");
+    setting_row(ui, tr!("create-width"), &mut recipe.width, SIDES_PX, ROWS.width.limits, &scale, tr!("create-width-in-pixels"));
+    setting_row(ui, tr!("create-height"), &mut recipe.height, SIDES_PX, ROWS.height.limits, &scale, tr!("create-height-in-pixels"));
     // A size that was recalled from a picture stays as it is.
     if recipe.width != before.0 {
         recipe.width = snapped(recipe.width);
@@ -43,7 +44,7 @@ pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
     }
     let usual = state.shared.usual_size();
     if state.shared.model_defaults().is_some() && is_too_large((recipe.width, recipe.height), usual) {
-        let words = format!("This model works best at about {} × {}. Make the picture there, then upscale it.", usual.0, usual.1);
+        let words = tr!("create-this-model-works-best", usual = usual.0, usual_2 = usual.1);
         ui.add(egui::Label::new(widgets::small(words, theme::palette(ui).warn)).wrap());
     }
 }
@@ -58,8 +59,8 @@ fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), chosen: boo
     let (rect, response) = ui.allocate_exact_size(vec2(width, 44.0), Sense::click());
     let name = format!("{}:{}", shape.0, shape.1);
     let target = with_shape(recipe.width, recipe.height, shape);
-    let hover = format!("{} × {} pixels", target.0, target.1);
-    response.widget_info(|| WidgetInfo::selected(Role::Button, ui.is_enabled(), chosen, format!("Shape {name}")));
+    let hover = tr!("create-pixels-2", target = target.0, target_2 = target.1);
+    response.widget_info(|| WidgetInfo::selected(Role::Button, ui.is_enabled(), chosen, tr!("create-shape", name)));
     let palette = theme::palette(ui);
     let fill = if chosen || response.hovered() { palette.control } else { palette.panel };
     ui.painter().rect_filled(rect, f32::from(theme::RADIUS), fill);

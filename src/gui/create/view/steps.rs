@@ -1,5 +1,6 @@
 //! The steps of a finished picture: a slider below it, and what the next picture takes from them.
 
+use atelier_language::tr;
 use eframe::egui::{RichText, Slider, Ui};
 
 use crate::gui::command::Commands;
@@ -32,7 +33,7 @@ fn slider(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let before = state.create.step_in_sight().map_or(steps, |shown| shown.step);
     let (wide, gap) = (ui.available_width(), ui.spacing().item_spacing.x);
-    let words = RichText::new(format!("Step {before} of {steps}")).color(palette.weak);
+    let words = RichText::new(tr!("create-step-of-2", before, steps)).color(palette.weak);
     ui.scope(|ui| {
         ui.set_width(WORDS_WIDTH);
         ui.label(words);
@@ -41,8 +42,8 @@ fn slider(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let follow_width = if state.shared.jobs.is_empty() { 0.0 } else { FOLLOW_WIDTH };
     ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTONS_WIDTH - follow_width - 4.0 * gap).max(80.0);
     widgets::slider(ui, Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
-        .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
-        .accessible_name("Step of this picture");
+        .on_hover_text(tr!("create-show-the-steps-of"))
+        .accessible_name(tr!("create-step-of-this-picture"));
     if step != before {
         commands.push(Command::ShowStep(step));
     }
@@ -54,7 +55,7 @@ fn slider(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn draft_controls(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(recipe) = state.create.finished_picture_shown().map(|picture| &picture.recipe) else { return };
     let Some(step) = recipe.draft_step() else { return };
-    let words = format!("A draft: step {step} of {}", recipe.steps_in_pass(0));
+    let words = tr!("create-a-draft-step-of", step, steps_in_pass = recipe.steps_in_pass(0));
     ui.label(RichText::new(words).color(theme::palette(ui).weak));
     command_button(ui, state, commands, Command::FinishDraft);
 }
@@ -63,10 +64,10 @@ fn draft_controls(ui: &mut Ui, state: &State, commands: &mut Commands) {
 pub(crate) fn earlier_steps_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(last) = state.shared.next.recipe.earlier_steps.last() else { return };
     let palette = theme::palette(ui);
-    let of = last.picture.as_ref().map_or_else(|| "an earlier picture".to_owned(), |name| format!("\"{name}\""));
+    let of = last.picture.as_ref().map_or_else(|| tr!("create-an-earlier-picture").to_owned(), |name| format!("\"{name}\""));
     let words = match last.until_step {
-        1 => format!("Starts with the first step of {of}"),
-        step => format!("Starts with {step} steps of {of}"),
+        1 => tr!("create-starts-with-the-first", of),
+        step => tr!("create-starts-with-steps-of", step, of),
     };
     ui.horizontal_wrapped(|ui| removable_chip(ui, commands, &words, palette.text, Command::ClearEarlierSteps));
 }

@@ -1,5 +1,6 @@
 //! The line below the prompt that says which of its words the built-in model was never trained with.
 
+use atelier_language::tr;
 use eframe::egui::{Label, RichText, Ui};
 
 use crate::gui::command::Commands;
@@ -17,11 +18,11 @@ pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Comm
     if unknown.is_empty() {
         return;
     }
-    let words = format!("{} does not know: {}.", builtin.manifest().name, unknown.join(", "));
+    let words = tr!("create-does-not-know", name = builtin.manifest().name, unknown = unknown.join(", "));
     ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(theme::palette(ui).warn)).wrap())
-        .on_hover_text("It was trained on English words for landscapes. These words do nothing.");
+        .on_hover_text(tr!("create-it-was-trained-on"));
     command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
-        let name = "Find a model that does";
+        let name = tr!("create-find-a-model-that");
         ui.button(RichText::new(name).size(theme::SMALL)).accessible_name(name)
     });
 }

@@ -3,6 +3,7 @@
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Change, DeviceCapacity, Module, Needs, Placement, Prediction, WeightLocation};
+use atelier_language::tr;
 
 /// Half of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,12 +68,12 @@ impl CardMove {
         let assignment = placement.assignment(self.module);
         match (self.part, &self.to) {
             (CardPart::Runtime, WeightLocation::Disk) => {
-                return MoveOutcome::Impossible("A disk only stores weights; it cannot run a module.");
+                return MoveOutcome::Impossible(tr!("devices-a-disk-only-stores"));
             }
             (CardPart::Runtime, WeightLocation::Device(device)) if assignment.runs_on == *device => return MoveOutcome::Unchanged,
             (CardPart::Weights, location) if assignment.weights == *location => return MoveOutcome::Unchanged,
             (_, WeightLocation::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
-                return MoveOutcome::Impossible("This device does not respond.");
+                return MoveOutcome::Impossible(tr!("devices-this-device-does-not"));
             }
             _ => {}
         }
@@ -82,7 +83,7 @@ impl CardMove {
         match prediction {
             Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),
             Some(Ok(_)) | None => MoveOutcome::Fits,
-            Some(Err(_)) => MoveOutcome::Impossible("This device no longer exists."),
+            Some(Err(_)) => MoveOutcome::Impossible(tr!("devices-this-device-no-longer")),
         }
     }
 }

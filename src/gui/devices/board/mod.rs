@@ -224,9 +224,9 @@ impl Board {
 
     /// Predicted outcome of a move.
     #[must_use]
-    pub fn outcome(&self, card_move: &CardMove) -> &MoveOutcome {
-        const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("Still looking for devices.");
-        self.outcomes.iter().find(|(it, _)| it == card_move).map_or(UNKNOWN, |(_, outcome)| outcome)
+    pub fn outcome(&self, card_move: &CardMove) -> MoveOutcome {
+        let known = self.outcomes.iter().find(|(it, _)| it == card_move).map(|(_, outcome)| outcome.clone());
+        known.unwrap_or_else(|| MoveOutcome::Impossible(tr!("devices-still-looking-for-devices")))
     }
 
     /// True when the placement takes more memory than a device may give.

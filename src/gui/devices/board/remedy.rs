@@ -2,6 +2,7 @@
 
 use atelier_core::placement::{Change, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe};
+use atelier_language::tr;
 
 /// Set of changes that makes a recipe fit, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ impl Remedy {
             let text = change.to_string();
             if n == 0 { text } else { lowercase_first(&text) }
         });
-        Self { label: label.collect::<Vec<_>>().join(", and "), changes, placement: placement.text() }
+        Self { label: label.collect::<Vec<_>>().join(tr!("devices-and")), changes, placement: placement.text() }
     }
 
     /// Applies the changes and the placement to a recipe.

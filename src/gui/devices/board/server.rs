@@ -1,6 +1,7 @@
 //! Servers whose devices are borrowed, and their connection state. Pure.
 
 use atelier_engine::{RemoteReport, ServerAddress};
+use atelier_language::tr;
 
 /// Server whose devices are borrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +37,14 @@ impl RemoteServer {
 /// Result of a test as a sentence.
 pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
     let devices = match &report.devices[..] {
-        [] => "lends no devices".to_owned(),
-        [one] => format!("lends {}", one.description),
-        many => format!("lends {} devices", many.len()),
+        [] => tr!("devices-lends-no-devices").to_owned(),
+        [one] => tr!("devices-lends-2", description = one.description),
+        many => tr!("devices-lends-devices", many = many.len()),
     };
     let trip_ms = report.round_trip.as_secs_f64() * 1e3;
-    let bandwidth = report.bandwidth.map_or(String::new(), |bytes| format!(" {:.0} MB a second,", bytes / 1e6));
-    let program = if report.is_stock { "ggml's rpc-server" } else { "It" };
-    format!("{program} answers and {devices}: {trip_ms:.1} ms there and back,{bandwidth} wire version {}.", report.wire_version)
+    let bandwidth = report.bandwidth.map_or(String::new(), |bytes| tr!("devices-mb-a-second", e6 = format!("{:.0}", bytes / 1e6)));
+    let program = if report.is_stock { tr!("devices-ggmls-rpc-server") } else { tr!("devices-it") };
+    tr!("devices-answers-and-ms-there", program, devices, trip_ms = format!("{trip_ms:.1}"), bandwidth, wire_version = report.wire_version)
 }
 
 /// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at

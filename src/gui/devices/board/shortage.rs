@@ -2,6 +2,7 @@
 
 use atelier_core::format::memory_size;
 use atelier_core::placement::{DeviceCapacity, Placement, Prediction};
+use atelier_language::tr;
 
 /// Why a device has not the memory that a picture needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +42,16 @@ impl Shortage {
         let Self { place, needed_bytes, total_bytes, others_bytes, budget_bytes } = self;
         let [needed, total, others] = [needed_bytes, total_bytes, others_bytes].map(|bytes| memory_size(*bytes));
         if let Some(budget) = budget_bytes {
-            return format!("This picture needs {needed} of {place}, and its budget is {}.", memory_size(*budget));
+            return tr!("devices-this-picture-needs-of", needed, place, budget = memory_size(*budget));
         }
         if needed_bytes > total_bytes {
-            return format!("This picture needs {needed}, and there are {total} of {place}.");
+            return tr!("devices-this-picture-needs-and", needed, total, place);
         }
         if others_bytes > needed_bytes {
-            let or = if has_remedy { "Close some, or let Atelier use less:" } else { "Close some." };
-            return format!("Other programs use {others} of the {total} of {place}, and this picture needs {needed}. {or}");
+            let or = if has_remedy { tr!("devices-close-some-or-let") } else { tr!("devices-close-some") };
+            return tr!("devices-other-programs-use-of", others, total, place, needed, or);
         }
-        format!("This picture needs {needed} of the {total} of {place}, and other programs use {others}.")
+        tr!("devices-this-picture-needs-of-the-of", needed, total, place, others)
     }
 }
 

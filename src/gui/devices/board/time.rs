@@ -6,6 +6,7 @@ use atelier_core::recipe::{PlacementText, Recipe, StepShare};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
 use atelier_engine::{Estimate, EstimateKey, Timings};
 use atelier_gallery::queue::Pace;
+use atelier_language::tr;
 
 /// Part of a predicted time below which a measured one is of something that was skipped: the prompt
 /// was known.
@@ -151,9 +152,9 @@ pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, with
     let loading = time.saved_secs(is_loaded);
     let all = seconds(time.batch_secs(pictures) - loading);
     let preview = seconds(time.first_preview_secs - loading);
-    let what = if pictures > 1 { format!("{pictures} pictures in about {all}") } else { format!("About {all}") };
-    let upscaling = if without_upscaling { " and upscaling" } else { "" };
-    format!("{what}{upscaling}, first preview after {preview}")
+    let what = if pictures > 1 { tr!("devices-pictures-in-about", pictures, all) } else { tr!("devices-about", all) };
+    let upscaling = if without_upscaling { tr!("devices-and-upscaling") } else { "" };
+    tr!("devices-first-preview-after", what, upscaling, preview)
 }
 
 /// True where a picture takes too long to work with.

@@ -14,6 +14,7 @@ use crate::gui::widgets::{bare_icon, command_control};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
+use atelier_language::tr;
 
 /// Step of an arrow key for a budget, in GiB: without and with Shift.
 pub(crate) const KEY_STEPS: [f64; 2] = [0.1, 1.0];
@@ -28,7 +29,7 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(12.0, rect.height() + 10.0));
     let response = ui.interact(grip, id, Sense::click_and_drag()).on_hover_cursor(CursorIcon::ResizeHorizontal);
     let gib_now = budget as f64 / GIB as f64;
-    let name = format!("Budget of {}", device.name);
+    let name = tr!("devices-budget-of", name = device.name);
     response.widget_info(|| WidgetInfo { value: Some(gib_now), ..WidgetInfo::labeled(Role::Slider, true, &name) });
     let most = bar.total_bytes.max(GIB / 10) as f64 / GIB as f64;
     let set = |commands: &mut Commands, gib: f64| {
@@ -62,7 +63,7 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
     let painter = ui.painter();
     painter.vline(x, (rect.top() - 4.0)..=(rect.bottom() + 2.0), Stroke::new(2.0, color));
     painter.rect_filled(Rect::from_center_size(pos2(x, rect.top() - 4.0), vec2(9.0, 5.0)), 2.0, color);
-    response.on_hover_text(format!("Budget: {}. Drag, or use the arrow keys; Delete removes it.", memory_size(budget)));
+    response.on_hover_text(tr!("devices-budget-drag-or-use", budget = memory_size(budget)));
 }
 
 pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, bar: &Bar) {
@@ -71,7 +72,7 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
     ui.allocate_ui_with_layout(vec2(wide, 22.0), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().interact_size.y = 20.0;
         if let Some(budget) = bar.budget_bytes {
-            let label = ui.label(small("Budget", palette.weak));
+            let label = ui.label(small(tr!("devices-budget"), palette.weak));
             let before = (budget as f64 / GIB as f64 * 10.0).round() / 10.0;
             let mut gib = before;
             let most = (bar.total_bytes.max(GIB / 10) as f64 / GIB as f64).max(before);
@@ -82,21 +83,23 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
                 commands.push(Command::SetBudget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
             }
             let remove = Command::SetBudget(device.name.clone(), None);
-            command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove the budget of {}", device.name)));
+            command_control(ui, state, commands, remove, |ui| {
+                bare_icon(ui, Icon::Close, &tr!("devices-remove-the-budget-of", name = device.name))
+            });
         } else {
             // Starts at all that is free, which changes nothing yet.
             let gib = (bar.limit_bytes as f64 / GIB as f64 * 10.0).floor() / 10.0;
             let set = Command::SetBudget(device.name.clone(), Some(gib.max(0.1)));
-            let name = format!("Set a budget for {}", device.name);
+            let name = tr!("devices-set-a-budget-for", name = device.name);
             command_control(ui, state, commands, set, |ui| {
                 ui.spacing_mut().button_padding.x = 4.0;
-                ui.add(Button::new(small("Set a budget", palette.weak)).frame_when_inactive(false)).accessible_name(name)
+                ui.add(Button::new(small(tr!("devices-set-a-budget"), palette.weak)).frame_when_inactive(false)).accessible_name(name)
             });
         }
         if bar.over() > 0 {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if wide > 190.0 {
-                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("Missing memory.");
+                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text(tr!("devices-missing-memory"));
                 }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Warning, palette.error);

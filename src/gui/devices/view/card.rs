@@ -16,6 +16,7 @@ use crate::gui::theme::Palette;
 use crate::gui::{icons, theme};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
+use atelier_language::tr;
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
 pub(crate) fn runtime_half(
@@ -32,38 +33,39 @@ pub(crate) fn runtime_half(
     let response = ui.interact(rect, id, Sense::click_and_drag());
     let Some(assignment) = board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let pinned = board.pins.contains(&module);
-    let takes = content.compute.map_or_else(String::new, |bytes| format!(", {} of compute", memory_size(bytes)));
-    let name = format!("{} runs on {}{takes}{}", content.title, assignment.runs_on, if pinned { ", pinned" } else { "" });
+    let takes = content.compute.map_or_else(String::new, |bytes| tr!("devices-of-compute", bytes = memory_size(bytes)));
+    let name = tr!(
+        "devices-runs-on",
+        title = content.title,
+        runs_on = assignment.runs_on,
+        takes,
+        pinned = if pinned { tr!("devices-pinned") } else { "" }
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_runtime(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
     keys(ui, board, commands, module, CardPart::Runtime, &response);
 
     let dots = Rect::from_min_size(pos2(rect.right() - BUTTON - 3.0, rect.top() + 3.0), vec2(BUTTON, BUTTON));
-    let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &format!("Placement of the {}", module.label()), palette.weak);
+    let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &tr!("devices-placement-of-the", module = module.label()), palette.weak);
     let pin = dots.rect.translate(vec2(-BUTTON, 0.0));
     let (icon, color) = if pinned { (Icon::Pinned, palette.accent) } else { (Icon::Pin, palette.weak) };
-    let what = if pinned { "Unpin" } else { "Pin" };
-    let pin = small_button(ui, pin, id.with("pin"), icon, &format!("{what} the {}", module.label()), color);
+    let module_name = module.label();
+    let pin_name = if pinned { tr!("devices-unpin-the", module = module_name) } else { tr!("devices-pin-the", module = module_name) };
+    let pin = small_button(ui, pin, id.with("pin"), icon, &pin_name, color);
     let command = Command::TogglePin(module);
-    let hint = if pinned {
-        "Pinned: suggestions do not move this module. Press P to unpin."
-    } else {
-        "Pin: suggestions do not move this module. Press P on the card."
-    };
+    let hint = if pinned { tr!("devices-pinned-suggestions-do-not-move-this") } else { tr!("devices-pin-suggestions-do-not") };
     if pin.on_hover_text(hint).clicked() {
         commands.push(command);
     }
     let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, board, commands, module, pinned);
-    let dots = dots.on_hover_text("Choose the device of this module and of its weights.");
-    let menu_name = format!("Placement of the {}", module.label());
+    let dots = dots.on_hover_text(tr!("devices-choose-the-device-of"));
+    let menu_name = tr!("devices-placement-of-the", module = module.label());
     Popup::menu(&dots).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     Popup::menu(&response).id(id.with("click menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     Popup::context_menu(&response).id(id.with("context menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     if !response.dragged() {
-        response
-            .clone()
-            .on_hover_text("Drag to another device, or press Enter. Arrow keys move the module, with Shift its weights; P pins.");
+        response.clone().on_hover_text(tr!("devices-drag-to-another-device"));
     }
     response
 }
@@ -81,16 +83,21 @@ pub(crate) fn weights_half(
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
-    let name = format!("Weights of the {} are in {}{takes}", module.label(), place_name(&state.devices.board, &assignment.weights));
+    let name = tr!(
+        "devices-weights-of-the-are",
+        module = module.label(),
+        place_name = place_name(&state.devices.board, &assignment.weights),
+        takes
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
     keys(ui, &state.devices.board, commands, module, CardPart::Weights, &response);
     let pinned = state.devices.board.pins.contains(&module);
-    let menu_name = format!("Placement of the {}", module.label());
+    let menu_name = tr!("devices-placement-of-the", module = module.label());
     Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.devices.board, commands, module, pinned));
     if !response.dragged() {
-        response.clone().on_hover_text("Drag the weights to another device, or use the arrow keys.");
+        response.clone().on_hover_text(tr!("devices-drag-the-weights-to"));
     }
     response
 }
@@ -156,7 +163,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     let palette = theme::palette(ui);
     ui.set_min_width(220.0);
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
-    for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights in")] {
+    for (part, heading) in [(CardPart::Runtime, tr!("devices-runs-on-2")), (CardPart::Weights, tr!("devices-weights-in"))] {
         ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
         for to in locations(board) {
             if part == CardPart::Runtime && to == WeightLocation::Disk {
@@ -166,8 +173,8 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
             let outcome = board.outcome(&card_move);
             let note = match outcome {
                 MoveOutcome::Unchanged | MoveOutcome::Fits => String::new(),
-                MoveOutcome::Exceeds(bytes) => format!("{} too much", memory_size(*bytes)),
-                MoveOutcome::Impossible(_) => "not now".to_owned(),
+                MoveOutcome::Exceeds(bytes) => tr!("devices-too-much", bytes = memory_size(*bytes)),
+                MoveOutcome::Impossible(_) => tr!("devices-not-now").to_owned(),
             };
             let name = place_name(board, &card_move.to);
             let button = eframe::egui::Button::selectable(*outcome == MoveOutcome::Unchanged, &name)

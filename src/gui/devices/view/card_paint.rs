@@ -8,6 +8,7 @@ use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
+use atelier_language::tr;
 
 /// Height of the runtime half, in points.
 pub(crate) const RUNTIME_HEIGHT: f32 = 46.0;
@@ -81,13 +82,16 @@ pub(crate) fn paint_runtime(painter: &Painter, rect: Rect, content: &CardContent
         Some(bytes) => {
             x = dotted(&line, pos2(x, y), palette.compute, &memory_size(bytes), color(palette.text));
             if content.staged > 0 {
-                let words =
-                    if content.in_pieces { format!("{} in pieces", memory_size(content.staged)) } else { memory_size(content.staged) };
+                let words = if content.in_pieces {
+                    tr!("devices-in-pieces", staged = memory_size(content.staged))
+                } else {
+                    memory_size(content.staged)
+                };
                 dotted(&line, pos2(x + 8.0, y), palette.staged, &words, color(palette.text));
             }
         }
         None => {
-            line.text(pos2(x, y), Align2::LEFT_CENTER, "not known yet", FontId::proportional(theme::SMALL), palette.weak);
+            line.text(pos2(x, y), Align2::LEFT_CENTER, tr!("devices-not-known-yet"), FontId::proportional(theme::SMALL), palette.weak);
         }
     }
 }
@@ -102,9 +106,9 @@ pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent
     painter.rect(rect, corner, fill, Stroke::new(1.0, if dragged { palette.accent } else { palette.line }), StrokeKind::Inside);
     let line = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
     let words = match content.weights {
-        Some(bytes) if content.joined => format!("{} weights", memory_size(bytes)),
+        Some(bytes) if content.joined => tr!("devices-weights", bytes = memory_size(bytes)),
         Some(bytes) => format!("{} {}", memory_size(bytes), content.label),
-        None => "weights".to_owned(),
+        None => tr!("devices-weights-2").to_owned(),
     };
     let color = if content.dim { palette.weak } else { palette.text };
     let dot = if content.on_disk { palette.weak } else { palette.resident };

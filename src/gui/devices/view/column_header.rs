@@ -15,6 +15,7 @@ use crate::gui::widgets::bold;
 use crate::gui::{theme, widgets};
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
+use atelier_language::tr;
 
 /// Height of a header, in points.
 pub(crate) fn height(board: &Board) -> f32 {
@@ -39,7 +40,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
             let unit = if wide > 190.0 { " GiB" } else { "" };
             let text = format!("{} / {}{unit}", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
-            ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("Memory in use and total, in GiB.");
+            ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text(tr!("devices-memory-in-use-and"));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let color = if unreachable { palette.weak } else { palette.strong };
@@ -54,14 +55,14 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     }
     ui.add_space(if others.is_empty() { 5.0 } else { 0.0 });
     if unreachable {
-        let text = "Not responding. See Remote devices.";
+        let text = tr!("devices-not-responding-see-remote");
         ui.add(Label::new(small(text, palette.warn)).wrap());
         return;
     }
     let (rect, response) = ui.allocate_exact_size(vec2(wide, BAR), Sense::hover());
     let percent = bar.sum() as f64 * 100.0 / bar.total_bytes.max(1) as f64;
-    let over = if bar.over() > 0 { format!(", {} too much", memory_size(bar.over())) } else { String::new() };
-    let name = format!("Memory of {}{over}", device.name);
+    let over = if bar.over() > 0 { tr!("devices-too-much-2", over = memory_size(bar.over())) } else { String::new() };
+    let name = tr!("devices-memory-of", name = device.name, over);
     response.widget_info(|| WidgetInfo { value: Some(percent), ..WidgetInfo::labeled(Role::ProgressIndicator, true, &name) });
     response.on_hover_text(bar.words(&palette));
     memory_bar::paint(ui, rect, &bar, Id::unique(("bar", &device.name)), board.estimate_pending);
@@ -80,9 +81,9 @@ pub(crate) fn disk_header(ui: &mut Ui, rect: Rect) {
     ui.spacing_mut().item_spacing = vec2(4.0, 3.0);
     let palette = theme::palette(&ui);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 19.0), Layout::left_to_right(Align::Center), |ui| {
-        ui.add(Label::new(bold("Disk").size(theme::BODY).color(palette.strong)));
+        ui.add(Label::new(bold(tr!("devices-disk")).size(theme::BODY).color(palette.strong)));
     });
-    ui.add(Label::new(small("Uses no memory. Weights are read from disk each time they are needed.", palette.weak)).wrap());
+    ui.add(Label::new(small(tr!("devices-uses-no-memory-weights"), palette.weak)).wrap());
 }
 
 fn description_with_kind(device: &Device) -> String {
@@ -112,7 +113,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
                     }
                 }
             });
-        let words = format!("{}\nThis GPU is available through several backends. Choose one.", device.description);
-        combo.response.on_hover_text(words).accessible_name(format!("Backend of {}", device.description));
+        let words = tr!("devices-this-gpu-is-available", description = device.description);
+        combo.response.on_hover_text(words).accessible_name(tr!("devices-backend-of", description = device.description));
     });
 }

@@ -18,6 +18,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{memory_size, seconds};
 use atelier_core::placement::Phase;
 use atelier_core::time::TimePrediction;
+use atelier_language::tr;
 
 /// Most devices shown; the others are in the Devices view.
 const MAX_DEVICES: usize = 3;
@@ -54,7 +55,7 @@ fn modules_on(board: &Board, device: &Device) -> Vec<String> {
         let (runs, lives) = (assignment.runs_on == device.name, assignment.weights.is(&device.name));
         match (runs, lives) {
             (true, _) => Some(module.label().to_owned()),
-            (false, true) => Some(format!("{} weights", module.label())),
+            (false, true) => Some(tr!("devices-weights-3", module = module.label())),
             (false, false) => None,
         }
     });
@@ -66,7 +67,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let bar = Bar::of(state, device, None);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let on = modules_on(board, device).join(", ");
-    let over = if bar.over() > 0 { format!(", {} too much", memory_size(bar.over())) } else { String::new() };
+    let over = if bar.over() > 0 { tr!("devices-too-much-2", over = memory_size(bar.over())) } else { String::new() };
     let name = format!("{}: {on}{over}", device.name);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.hovered() || response.has_focus() {
@@ -79,7 +80,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let after = rect.left() + name.size().x + 8.0;
     painter.galley(pos2(rect.left(), y - name.size().y / 2.0), name, palette.text);
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
-    let value = format!("{} / {} GiB", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
+    let value = tr!("devices-gib", gib_with_tenth = gib_with_tenth(bar.sum()), gib_with_tenth_2 = gib_with_tenth(bar.total_bytes));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
     let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
     words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
@@ -108,16 +109,21 @@ pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let is_loaded = state.shared.chosen_resident().is_some();
     let words = time_sentence(time, state.shared.picture_count(), is_loaded, upscales);
     let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
-    let hover = format!("Predicted from measurements on this machine. {}", details(time));
+    let hover = tr!("devices-predicted-from-measurements-on", details = details(time));
     ui.add(Label::new(RichText::new(words).color(color)).wrap()).on_hover_text(hover);
 }
 
 /// Seconds of each phase of a picture.
 fn details(time: &TimePrediction) -> String {
-    let parts = [("load", time.load_secs), ("encode", time.encode_secs), ("denoise", time.denoise_secs), ("decode", time.decode_secs)];
+    let parts = [
+        (tr!("devices-load"), time.load_secs),
+        (tr!("devices-encode"), time.encode_secs),
+        (tr!("devices-denoise"), time.denoise_secs),
+        (tr!("devices-decode"), time.decode_secs),
+    ];
     let parts: Vec<String> =
         parts.iter().filter(|(_, secs)| *secs > 0.0).map(|(what, secs)| format!("{what} {}", seconds(*secs))).collect();
-    format!("Of a picture: {}; {} a step.", parts.join(", "), seconds(time.step_secs))
+    tr!("devices-of-a-picture-a", parts = parts.join(", "), seconds = seconds(time.step_secs))
 }
 
 /// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block
@@ -147,7 +153,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
 
 /// What a device lacks, in the words of the board.
 pub(super) fn shortfall(device: &str, phase: Phase, bytes: u64) -> String {
-    format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label())
+    tr!("devices-lacks-in-the-phase", device, bytes = memory_size(bytes), phase = phase.label())
 }
 
 #[cfg(test)]

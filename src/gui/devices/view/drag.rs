@@ -13,6 +13,7 @@ use crate::gui::devices::view::grid::{Grid, PART_GAP};
 use crate::gui::theme;
 use atelier_core::format::memory_size;
 use atelier_core::placement::Module;
+use atelier_language::tr;
 
 /// Duration of a card's movement to its place, in seconds.
 pub(crate) const MOVE_SECS: f64 = 0.13;
@@ -48,12 +49,12 @@ pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, gr
             let card_move = CardMove { module: dragged.module, part: *part, to: location.clone() };
             let outcome = board.outcome(&card_move);
             let pointed = over.as_ref() == Some(&(location, *part));
-            let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };
+            let what = if *part == CardPart::Runtime { tr!("devices-run-here") } else { tr!("devices-weights-here") };
             let (words, color) = match outcome {
                 MoveOutcome::Unchanged => (String::new(), palette.weak),
                 MoveOutcome::Fits => (what.to_owned(), palette.accent),
-                MoveOutcome::Exceeds(bytes) => (format!("{what}: {} too much", memory_size(*bytes)), palette.warn),
-                MoveOutcome::Impossible(_) => ("Not here".to_owned(), palette.weak),
+                MoveOutcome::Exceeds(bytes) => (tr!("devices-too-much-3", what, bytes = memory_size(*bytes)), palette.warn),
+                MoveOutcome::Impossible(_) => (tr!("devices-not-here").to_owned(), palette.weak),
             };
             let painter = ui.painter();
             if *outcome != MoveOutcome::Unchanged {

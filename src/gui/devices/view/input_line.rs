@@ -1,5 +1,6 @@
 //! Text field with a button.
 
+use atelier_language::tr;
 use eframe::egui::{Button, Key, TextEdit, Ui, vec2};
 
 use crate::gui::command::Commands;
@@ -25,7 +26,7 @@ pub(crate) fn input_line(
         let id = eframe::egui::Id::unique(("typed", hint));
         let opened = ui.ctx().read_response(id).is_none();
         let edit = TextEdit::singleline(&mut text).id(id).hint_text(hint.to_owned());
-        let response = widgets::line_edit_with_undo(ui, wide, edit).on_hover_text("Type it, then press Enter.").accessible_name(hint);
+        let response = widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(tr!("devices-type-it-then-press")).accessible_name(hint);
         if opened {
             response.request_focus();
         }

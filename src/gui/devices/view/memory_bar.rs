@@ -11,6 +11,7 @@ use crate::gui::theme::Palette;
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
 use atelier_core::placement::{Budgets, MemoryUse, Phase};
+use atelier_language::tr;
 
 /// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;
@@ -89,13 +90,13 @@ impl Bar {
     fn parts(&self, palette: &Palette) -> [(&'static str, u64, Color32); 7] {
         let MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = self.used;
         [
-            ("other programs", self.other_programs_bytes, palette.others),
-            ("weights", resident_bytes, palette.resident),
-            ("copied in", staged_bytes, palette.staged),
-            ("compute", compute_bytes, palette.compute),
-            ("set aside", overhead_bytes, palette.slack),
-            ("integrated graphics", shared_bytes, palette.slack),
-            ("other models", self.other_models_bytes, palette.other_models),
+            (tr!("devices-other-programs"), self.other_programs_bytes, palette.others),
+            (tr!("devices-weights-2"), resident_bytes, palette.resident),
+            (tr!("devices-copied-in"), staged_bytes, palette.staged),
+            (tr!("devices-compute"), compute_bytes, palette.compute),
+            (tr!("devices-set-aside"), overhead_bytes, palette.slack),
+            (tr!("devices-integrated-graphics"), shared_bytes, palette.slack),
+            (tr!("devices-other-models"), self.other_models_bytes, palette.other_models),
         ]
     }
 
@@ -108,17 +109,17 @@ impl Bar {
             .map(|(what, bytes, _)| format!("{}  {what}", memory_size(bytes)))
             .collect();
         if let Some(phase) = self.phase {
-            lines.insert(0, format!("Predicted, {} phase:", phase.label()));
+            lines.insert(0, tr!("devices-predicted-phase", phase = phase.label()));
         }
-        lines.push(format!("{} in use of {}", memory_size(self.sum()), memory_size(self.total_bytes)));
+        lines.push(tr!("devices-in-use-of", sum = memory_size(self.sum()), total_bytes = memory_size(self.total_bytes)));
         if let Some(bytes) = self.budget_bytes {
-            lines.push(format!("{}  budget", memory_size(bytes)));
+            lines.push(tr!("devices-budget-2", bytes = memory_size(bytes)));
         }
         if let Some(bytes) = self.measured_bytes {
-            lines.push(format!("{}  measured in the last run", memory_size(bytes)));
+            lines.push(tr!("devices-measured-in-the-last", bytes = memory_size(bytes)));
         }
         if self.over() > 0 {
-            lines.push(format!("{} too much", memory_size(self.over())));
+            lines.push(tr!("devices-too-much-4", over = memory_size(self.over())));
         }
         lines.join("\n")
     }
@@ -197,12 +198,12 @@ pub(crate) fn hatch(painter: &Painter, rect: Rect, stroke: Stroke, back: bool) {
 pub(crate) fn legend(ui: &mut Ui) {
     let palette = theme::palette(ui);
     let all = [
-        ("weights", palette.resident, false),
-        ("copied in", palette.staged, true),
-        ("compute", palette.compute, false),
-        ("set aside", palette.slack, false),
-        ("other models", palette.other_models, false),
-        ("other programs", palette.others, false),
+        (tr!("devices-weights-2"), palette.resident, false),
+        (tr!("devices-copied-in"), palette.staged, true),
+        (tr!("devices-compute"), palette.compute, false),
+        (tr!("devices-set-aside"), palette.slack, false),
+        (tr!("devices-other-models"), palette.other_models, false),
+        (tr!("devices-other-programs"), palette.others, false),
     ];
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
@@ -218,11 +219,11 @@ pub(crate) fn legend(ui: &mut Ui) {
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), eframe::egui::Sense::hover());
         ui.painter().rect_filled(rect, 2.0, palette.error);
         hatch(ui.painter(), rect, Stroke::new(1.5, palette.panel), true);
-        ui.label(small("too much", palette.weak));
+        ui.label(small(tr!("devices-too-much-5"), palette.weak));
         ui.add_space(5.0);
         let (rect, _) = ui.allocate_exact_size(vec2(8.0, 10.0), eframe::egui::Sense::hover());
         marker(ui.painter(), rect.center() - vec2(0.0, 1.0), palette.strong);
-        ui.label(small("measured", palette.weak));
+        ui.label(small(tr!("devices-measured"), palette.weak));
     });
 }
 

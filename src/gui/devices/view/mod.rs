@@ -20,6 +20,7 @@ mod suggestion;
 mod text_form;
 mod trials;
 
+use atelier_language::tr;
 use eframe::egui::{Align, Frame, Layout, Margin, Panel, RichText, ScrollArea, Ui, UiBuilder};
 
 use crate::gui::command::Commands;
@@ -45,8 +46,8 @@ pub(crate) fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.devices.board.devices.is_empty() {
         ui.scope_builder(UiBuilder::new().layout(Layout::top_down(Align::Center)), |ui| {
             ui.add_space(whole.height() * 0.3);
-            ui.label(bold("Looking for devices").size(theme::HEADING).color(palette.strong));
-            ui.label(RichText::new("This takes a moment.").color(palette.weak));
+            ui.label(bold(tr!("devices-looking-for-devices")).size(theme::HEADING).color(palette.strong));
+            ui.label(RichText::new(tr!("devices-this-takes-a-moment")).color(palette.weak));
         });
     } else {
         ui.add_space(2.0);

@@ -4,10 +4,11 @@ use crate::gui::devices::board::Board;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Module, WeightLocation};
 use atelier_core::sentences::capitalized;
+use atelier_language::tr;
 
 /// Title of a device's column.
 pub(crate) fn column_title(device: &Device) -> String {
-    if device.kind == DeviceKind::Cpu { format!("{} · RAM", device.name) } else { device.name.clone() }
+    if device.kind == DeviceKind::Cpu { tr!("devices-ram", name = device.name) } else { device.name.clone() }
 }
 
 /// Name of a module with a capital.
@@ -18,7 +19,7 @@ pub(crate) fn module_title(module: Module) -> String {
 /// Name of a place for weights.
 pub(crate) fn place_name(board: &Board, location: &WeightLocation) -> String {
     match location {
-        WeightLocation::Disk => "Disk".to_owned(),
+        WeightLocation::Disk => tr!("devices-disk").to_owned(),
         WeightLocation::Device(name) => board.devices.iter().find(|it| it.name == *name).map_or_else(|| name.clone(), column_title),
     }
 }

@@ -8,6 +8,7 @@ use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::format::{duration, seconds};
 use atelier_core::placement::Phase;
+use atelier_language::tr;
 
 /// Height of a row of times, in points.
 pub(crate) const ROW: f32 = 13.0;
@@ -44,7 +45,7 @@ pub(crate) fn line(ui: &mut Ui, board: &Board, device: &str, shown: Option<Phase
         let right = (x(end) - 1.0).max(x(start) + 1.0).min(rect.right());
         ui.painter().rect_filled(Rect::from_x_y_ranges(x(start)..=right, rect.y_range()), LINE / 2.0, color);
     }
-    response.on_hover_text(format!("When {device} is busy, in the {} of a picture with its model.", seconds(time.total_secs)));
+    response.on_hover_text(tr!("devices-when-is-busy-in", device, seconds = seconds(time.total_secs)));
 }
 
 /// Seconds of a device in a phase.
@@ -63,7 +64,12 @@ impl PhaseTimes {
     pub(crate) fn words(&self) -> String {
         match self.measured {
             Some(measured) => {
-                format!("{}, measured {}{}", seconds(self.predicted), seconds(measured), error_text(measured, self.predicted))
+                tr!(
+                    "devices-measured-2",
+                    seconds = seconds(self.predicted),
+                    seconds_2 = seconds(measured),
+                    error_text = error_text(measured, self.predicted)
+                )
             }
             None => seconds(self.predicted),
         }
@@ -71,8 +77,9 @@ impl PhaseTimes {
 
     /// The words behind the pointer; of denoising, with the time of a step.
     pub(crate) fn hover(&self, board: &Board, phase: Phase) -> String {
-        let step = board.times.predicted().filter(|_| phase == Phase::Denoise).map(|it| format!(", {} a step", seconds(it.step_secs)));
-        format!("Time: {}{}", self.words(), step.unwrap_or_default())
+        let step =
+            board.times.predicted().filter(|_| phase == Phase::Denoise).map(|it| tr!("devices-a-step", seconds = seconds(it.step_secs)));
+        tr!("devices-time", value = self.words(), step = step.unwrap_or_default())
     }
 
     /// Paints what is predicted, and below it what was measured, behind the mark of measured
@@ -104,8 +111,12 @@ pub(crate) fn error_text(measured: f64, predicted: f64) -> String {
         return String::new();
     }
     let percent = (measured / predicted - 1.0) * 100.0;
-    let word = if percent > 0.0 { "more" } else { "less" };
-    if percent.abs() < 0.05 { String::new() } else { format!(" ({:.1} % {word})", percent.abs()) }
+    let shown = format!("{:.1}", percent.abs());
+    match percent {
+        _ if percent.abs() < 0.05 => String::new(),
+        0.0.. => tr!("devices-percent-more", percent = shown),
+        _ => tr!("devices-percent-less", percent = shown),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::gui::theme;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 use atelier_core::placement::Phase;
+use atelier_language::tr;
 
 /// Height of the uses by phase, in points: memory, and below it the times that are known.
 pub(crate) fn height(board: &Board) -> f32 {
@@ -33,7 +34,12 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         let measured = board.measured_bytes(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
         let value_text = match measured {
-            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_text(bytes as f64, used as f64)),
+            Some(bytes) => tr!(
+                "devices-measured-3",
+                used = memory_size(used),
+                bytes = memory_size(bytes),
+                error_text = error_text(bytes as f64, used as f64)
+            ),
             None => memory_size(used),
         };
         let time = PhaseTimes::of(board, &device.name, phase);
@@ -83,12 +89,12 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     }
 }
 
-const fn short_label(phase: Phase) -> &'static str {
+fn short_label(phase: Phase) -> &'static str {
     match phase {
-        Phase::Load => "load",
-        Phase::Encode => "enc.",
-        Phase::Denoise => "den.",
-        Phase::Decode => "dec.",
+        Phase::Load => tr!("devices-load"),
+        Phase::Encode => tr!("devices-enc"),
+        Phase::Denoise => tr!("devices-den"),
+        Phase::Decode => tr!("devices-dec"),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::gui::devices::view::{card, column_header};
 use crate::gui::state::State;
 use crate::gui::theme;
 use atelier_core::placement::{Module, WeightLocation};
+use atelier_language::tr;
 
 pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
@@ -43,7 +44,7 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     if modules.is_empty() {
         let at = pos2(area.center().x, grid.rows_top + 60.0);
-        let words = "Choose a model to see its modules here.";
+        let words = tr!("devices-choose-a-model-to");
         ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
     }
     let dragged = DragAndDrop::payload::<DraggedCard>(ui.ctx());
@@ -124,11 +125,11 @@ fn planned_places(ui: &Ui, board: &Board, grid: &Grid, row: usize, module: Modul
     if then.runs_on != now.runs_on
         && let Some(rect) = grid.rect(&WeightLocation::Device(then.runs_on.clone()), row, CardPart::Runtime)
     {
-        paint_planned(ui.painter(), rect, &format!("{} here", module_title(module)), &palette);
+        paint_planned(ui.painter(), rect, &tr!("devices-here", module_title = module_title(module)), &palette);
     }
     if then.weights != now.weights
         && let Some(rect) = grid.rect(&then.weights, row, CardPart::Weights)
     {
-        paint_planned(ui.painter(), rect, "weights here", &palette);
+        paint_planned(ui.painter(), rect, tr!("devices-weights-here-2"), &palette);
     }
 }

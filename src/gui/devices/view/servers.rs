@@ -11,22 +11,23 @@ use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_button, command_control, heading, icon_button};
 use crate::gui::{theme, widgets};
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 
 /// Draws the list of servers.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "Remote devices", |ui| {
+    heading(ui, tr!("devices-remote-devices"), |ui| {
         let next = if state.devices.server_input.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Plus, Command::SetServerInput(next));
     });
     if let Some(typed) = &state.devices.server_input {
         let add = Command::AddServer;
-        input_line::input_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::SetServerInput, &add);
-        let words = "No encryption and no login: use only in a trusted network, or through SSH.";
+        input_line::input_line(ui, state, commands, typed, tr!("devices-address-such-as-192"), Command::SetServerInput, &add);
+        let words = tr!("devices-no-encryption-and-no");
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     if state.devices.servers.is_empty() && state.devices.server_input.is_none() {
-        let words = "Use the GPU of another machine. Run `atelier serve-device` there, then add its address here.";
+        let words = tr!("devices-use-the-gpu-of");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
     for server in &state.devices.servers {
@@ -50,12 +51,12 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
                     ui.add(Label::new(RichText::new(address.as_str()).color(color)).truncate());
                 });
                 let remove = Command::RemoveServer(address.clone());
-                command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &format!("Remove {address}")));
+                command_control(ui, state, commands, remove, |ui| bare_icon(ui, Icon::Close, &tr!("devices-remove", address)));
             });
             let (words, color) = match &server.state {
-                ServerState::Connecting => ("Asking…".to_owned(), palette.weak),
-                ServerState::Connected(devices) if devices.is_empty() => ("It lends no devices.".to_owned(), palette.warn),
-                ServerState::Connected(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
+                ServerState::Connecting => (tr!("devices-asking").to_owned(), palette.weak),
+                ServerState::Connected(devices) if devices.is_empty() => (tr!("devices-it-lends-no-devices").to_owned(), palette.warn),
+                ServerState::Connected(devices) => (tr!("devices-lends", devices = devices.join(", ")), palette.weak),
                 ServerState::Unreachable(why) => (sentence(why), palette.warn),
             };
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(color)).wrap());
@@ -67,7 +68,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
                     ui.add(Label::new(RichText::new(sentence(why)).size(theme::SMALL).color(palette.warn)).wrap());
                 }
                 Some(Err(_)) | None if server.testing => {
-                    ui.label(RichText::new("Testing…").size(theme::SMALL).color(palette.weak));
+                    ui.label(RichText::new(tr!("devices-testing")).size(theme::SMALL).color(palette.weak));
                 }
                 Some(Err(_)) | None => {}
             }

@@ -15,6 +15,7 @@ use crate::gui::widgets::{bare_icon, command_control, heading};
 use crate::gui::{icons, theme, widgets};
 use atelier_core::format::seconds;
 use atelier_core::sentences::list;
+use atelier_language::tr;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -40,27 +41,27 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Model and size of the next picture, fit of its placement, and the planner's answer.
 fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.next.recipe);
-    heading(ui, "Memory", |_| {});
+    heading(ui, tr!("devices-memory"), |_| {});
     if board.modules.is_empty() {
-        ui.label(RichText::new("Choose a model under Create to see its memory needs.").color(palette.weak));
+        ui.label(RichText::new(tr!("devices-choose-a-model-under")).color(palette.weak));
         return;
     }
     let name = if state.shared.next.uses_builtin() { state.shared.next.model_name(&recipe.files) } else { board.model_key.clone() };
-    let what = format!("{name} at {} × {}", recipe.width, recipe.height);
+    let what = tr!("devices-at", name, width = recipe.width, height = recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
     if let Some(failure) = &board.estimate_error {
         line(ui, Icon::Warning, palette.warn, failure);
         return;
     }
     if board.text_errors.iter().any(Option::is_some) {
-        let words = "The placement text is not valid; the board ignores it. Correct the text, or move a card.";
+        let words = tr!("devices-the-placement-text-is");
         line(ui, Icon::Warning, palette.warn, words);
     }
     match &board.prediction {
         // As high as the answer, so that nothing below moves under the pointer.
-        None => line(ui, Icon::Dots, palette.weak, "Estimating memory…"),
+        None => line(ui, Icon::Dots, palette.weak, tr!("devices-estimating-memory")),
         Some(prediction) if prediction.fits() => {
-            let words = if board.estimate_pending { "Estimating memory again…" } else { "Everything fits." };
+            let words = if board.estimate_pending { tr!("devices-estimating-memory-again") } else { tr!("devices-everything-fits") };
             line(ui, Icon::Check, palette.good, words);
         }
         Some(_) => {
@@ -72,7 +73,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     time(ui, board);
     for copies in board.copies() {
         let words = RichText::new(format!("{}.", copies.words())).size(theme::SMALL).color(palette.weak);
-        ui.add(Label::new(words).wrap()).on_hover_text("Measured in the last picture with these settings.");
+        ui.add(Label::new(words).wrap()).on_hover_text(tr!("devices-measured-in-the-last-picture-with"));
     }
     automatic(ui, state, commands);
     ui.add_space(2.0);
@@ -95,13 +96,19 @@ fn time(ui: &mut Ui, board: &Board) {
     let palette = theme::palette(ui);
     if let Some(time) = board.times.predicted() {
         let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
-        line(ui, Icon::History, color, &format!("About {} a picture, {} a step.", seconds(time.loaded_secs()), seconds(time.step_secs)));
+        line(
+            ui,
+            Icon::History,
+            color,
+            &tr!("devices-about-a-picture-a", seconds = seconds(time.loaded_secs()), seconds_2 = seconds(time.step_secs)),
+        );
     } else if board.prediction.is_none() {
-        line(ui, Icon::Dots, palette.weak, "Estimating time…");
+        line(ui, Icon::Dots, palette.weak, tr!("devices-estimating-time"));
     } else {
         let names = board.times.unmeasured_devices().map(|it| list(&it.devices.iter().cloned().collect::<Vec<_>>()));
-        let hover = names.map_or_else(|| "Nothing is generated.".to_owned(), |names| format!("{names}: measured once nothing runs."));
-        ui.scope(|ui| line(ui, Icon::History, palette.weak, "Time per picture is not known yet.")).response.on_hover_text(hover);
+        let hover =
+            names.map_or_else(|| tr!("devices-nothing-is-generated").to_owned(), |names| tr!("devices-measured-once-nothing-runs", names));
+        ui.scope(|ui| line(ui, Icon::History, palette.weak, tr!("devices-time-per-picture-is"))).response.on_hover_text(hover);
     }
 }
 
@@ -141,7 +148,7 @@ fn notes(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Saved placements of this model.
 fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "Saved placements", |ui| {
+    heading(ui, tr!("devices-saved-placements"), |ui| {
         let next = if state.devices.name_input.is_some() { None } else { Some(String::new()) };
         widgets::icon_button(ui, state, commands, Icon::Plus, Command::SetNameInput(next));
     });
@@ -151,21 +158,21 @@ fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let command = Command::UsePlacement(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             command_control(ui, state, commands, command, |ui| {
-                let name = format!("Use this placement: {}", named.name);
+                let name = tr!("devices-use-this-placement-3", name = named.name);
                 ui.add(Button::selectable(used, &named.name).truncate().min_size(vec2(wide, widgets::ROW_HEIGHT))).accessible_name(name)
             });
-            let name = format!("Delete {}", named.name);
+            let name = tr!("devices-delete", name = named.name);
             let command = Command::DeletePlacement(named.name.clone());
             command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Close, &name));
         });
     }
     match &state.devices.name_input {
         Some(typed) => {
-            let hint = "Name of this placement";
+            let hint = tr!("devices-name-of-this-placement");
             input_line::input_line(ui, state, commands, typed, hint, Command::SetNameInput, &Command::SavePlacement);
         }
         None if state.devices.placements_of_model().next().is_none() => {
-            ui.label(RichText::new("No saved placements yet.").color(palette.weak));
+            ui.label(RichText::new(tr!("devices-no-saved-placements-yet")).color(palette.weak));
         }
         None => {}
     }

@@ -10,12 +10,13 @@ use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, command_control};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Plan, Shortage};
+use atelier_language::tr;
 
 /// Card of a plan: its reasons, and buttons to apply or dismiss it.
 pub(crate) fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, plan: &Plan) {
     let palette = theme::palette(ui);
     card(ui, palette.accent, |ui| {
-        ui.label(bold("Suggested").color(palette.strong));
+        ui.label(bold(tr!("devices-suggested")).color(palette.strong));
         for reason in &plan.reasons {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
@@ -35,14 +36,14 @@ pub(crate) fn plan_card(ui: &mut Ui, state: &State, commands: &mut Commands, pla
 pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands, shortage: &Shortage) {
     let palette = theme::palette(ui);
     card(ui, palette.error, |ui| {
-        ui.label(bold(format!("No placement fits: {} missing", memory_size(shortage.missing_bytes))).color(palette.strong));
+        ui.label(bold(tr!("devices-no-placement-fits-missing", missing_bytes = memory_size(shortage.missing_bytes))).color(palette.strong));
         for shortfall in &shortage.shortfalls {
             let (wanted, there) = (memory_size(shortfall.wanted_bytes), memory_size(shortfall.available_bytes));
-            let words = format!("At best, {} needs {wanted} in the {} phase and has {there}.", shortfall.device, shortfall.phase.label());
+            let words = tr!("devices-at-best-needs-in", device = shortfall.device, wanted, phase = shortfall.phase.label(), there);
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }
         if state.devices.board.remedies.is_empty() {
-            let words = "Close other programs that use this memory, or choose a smaller model.";
+            let words = tr!("devices-close-other-programs-that");
             ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         }
         remedies(ui, state, commands, &state.devices.board.remedies, Command::ApplyRemedy);
@@ -53,7 +54,7 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
 pub(crate) fn budget_offers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     for (index, offer) in state.devices.board.budget_offers.iter().enumerate() {
         command_control(ui, state, commands, Command::ApplyBudgetOffer(index), |ui| {
-            let words = format!("Stream: {}", offer.words());
+            let words = tr!("devices-stream", offer = offer.words());
             ui.add(Button::new(words).wrap().min_size(vec2(ui.available_width(), 28.0)))
         });
     }

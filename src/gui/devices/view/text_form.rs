@@ -10,6 +10,7 @@ use crate::gui::widgets::{bold, command_button, icon_button};
 use crate::gui::{theme, widgets};
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
+use atelier_language::tr;
 
 /// Draws the fields and the buttons to copy.
 pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -21,8 +22,8 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         command_button(ui, state, commands, Command::CopyCommand);
         command_button(ui, state, commands, Command::CopyFlags);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.label(bold("As text").color(palette.strong));
-            let words = "Syntax of sd-cli. You can paste a whole command into any field.";
+            ui.label(bold(tr!("devices-as-text")).color(palette.strong));
+            let words = tr!("devices-syntax-of-sd-cli");
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
         });
     });
@@ -30,12 +31,21 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let column = (ui.available_width() - 2.0 * gap) / 3.0;
     ui.horizontal_top(|ui| {
         let [backend, params, budget] = &state.devices.board.text_errors;
-        let hover = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
-        field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", hover, backend.as_deref());
-        let hover = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
-        field(ui, column, "Weights in", "--params-backend", &mut text.params_backend, "where it runs", hover, params.as_deref());
-        let hover = "Memory budget in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
-        field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
+        let hover = tr!("devices-which-device-each-module");
+        field(ui, column, tr!("devices-runs-on-2"), "--backend", &mut text.backend, "auto", hover, backend.as_deref());
+        let hover = tr!("devices-where-the-weights-of");
+        field(
+            ui,
+            column,
+            tr!("devices-weights-in"),
+            "--params-backend",
+            &mut text.params_backend,
+            tr!("devices-where-it-runs"),
+            hover,
+            params.as_deref(),
+        );
+        let hover = tr!("devices-memory-budget-in-gib");
+        field(ui, column, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
     });
     ui.horizontal_wrapped(|ui| {
         streaming(ui, &mut text);
@@ -52,12 +62,15 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Choice of the modules whose layers are streamed.
 fn streaming(ui: &mut Ui, text: &mut PlacementText) {
-    ui.label(RichText::new("Stream layers (--stream-layers)").color(theme::palette(ui).weak));
-    let groups: [(&str, &[Module]); 3] =
-        [("Diffusion layers", &[Module::Diffusion]), ("Text encoder layers", &Module::ENCODERS), ("VAE layers", &[Module::Vae])];
+    ui.label(RichText::new(tr!("devices-stream-layers-stream-layers")).color(theme::palette(ui).weak));
+    let groups: [(&str, &[Module]); 3] = [
+        (tr!("devices-diffusion-layers"), &[Module::Diffusion]),
+        (tr!("devices-text-encoder-layers"), &Module::ENCODERS),
+        (tr!("devices-vae-layers"), &[Module::Vae]),
+    ];
     for (name, modules) in groups {
         let mut is_on = modules.iter().any(|module| text.stream_layers.contains(*module));
-        let hover = "Keep part of these weights on the device and stream the rest. Needs a budget and weights in RAM.";
+        let hover = tr!("devices-keep-part-of-these");
         if ui.checkbox(&mut is_on, name).on_hover_text(hover).changed() {
             for module in modules {
                 if is_on {
@@ -75,13 +88,13 @@ fn streaming(ui: &mut Ui, text: &mut PlacementText) {
 fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     let Some(placement) = state.devices.board.placement.as_ref().filter(|_| state.devices.board.devices.len() > 1) else { return };
     ui.add_space(18.0);
-    ui.label(RichText::new("Split batch over").color(theme::palette(ui).weak));
+    ui.label(RichText::new(tr!("devices-split-batch-over")).color(theme::palette(ui).weak));
     let mut devices = placement.split_batch.clone();
     for device in state.devices.board.devices.iter().map(|device| &device.name) {
         let was = devices.contains(device);
         let mut is = was;
-        let hover = format!("Also generate pictures of a batch on {device}, in parallel. Each device gets what runs on the first device.");
-        ui.checkbox(&mut is, device).on_hover_text(hover).accessible_name(format!("Batch on {device}"));
+        let hover = tr!("devices-also-generate-pictures-of", device);
+        ui.checkbox(&mut is, device).on_hover_text(hover).accessible_name(tr!("devices-batch-on", device));
         if is && !was {
             devices.push(device.clone());
         } else if was && !is {
@@ -140,7 +153,7 @@ fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.horizontal_top(|ui| {
         icon_button(ui, state, commands, Icon::Close, Command::DismissPasteOmissions);
         ui.vertical(|ui| {
-            ui.label(RichText::new("Not loaded from the command:").color(palette.warn));
+            ui.label(RichText::new(tr!("devices-not-loaded-from-the")).color(palette.warn));
             for words in &state.devices.paste_omissions {
                 ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             }

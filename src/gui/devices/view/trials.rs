@@ -11,6 +11,7 @@ use atelier_core::device::Device;
 use atelier_core::format::seconds;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::PlacementText;
+use atelier_language::tr;
 use atelier_studio::trials::{Trial, TrialState, Trials};
 
 /// Draws the button, the trials of this session, or those that Atelier remembers of such a picture.
@@ -26,7 +27,9 @@ pub(crate) fn trials(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let quickest = devices.trials.as_ref().filter(|_| !is_trying).and_then(Trials::quickest);
         if let Some((text, _)) = quickest.filter(|(text, _)| !is_used(state, text)) {
             theme::accented(ui, |ui| {
-                command_control(ui, state, commands, Command::UseTried(text.clone()), |ui| ui.add(Button::new("Use the quickest")))
+                command_control(ui, state, commands, Command::UseTried(text.clone()), |ui| {
+                    ui.add(Button::new(tr!("devices-use-the-quickest")))
+                })
             });
         }
         if devices.trials.is_some() && !is_trying {
@@ -56,11 +59,11 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, trial: &Trial) {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
     let words = words(&trial.placement, &board.devices, &board.modules);
-    let predicted = trial.predicted_secs.map(|secs| format!("predicted {}", seconds(secs)));
+    let predicted = trial.predicted_secs.map(|secs| tr!("devices-predicted", seconds = seconds(secs)));
     let measured = match &trial.state {
         TrialState::Waiting => None,
-        TrialState::Running => Some("trying…".to_owned()),
-        TrialState::Measured(secs) => Some(format!("measured {}", seconds(*secs))),
+        TrialState::Running => Some(tr!("devices-trying").to_owned()),
+        TrialState::Measured(secs) => Some(tr!("devices-measured-4", seconds = seconds(*secs))),
         TrialState::Failed(why) => Some(why.clone()),
     };
     let times = predicted.into_iter().chain(measured).collect::<Vec<_>>().join(", ");
@@ -68,8 +71,8 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, trial: &Trial) {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if matches!(trial.state, TrialState::Measured(_)) {
                 command_control(ui, state, commands, Command::UseTried(trial.placement.clone()), |ui| {
-                    let button = Button::selectable(is_used(state, &trial.placement), "Use").min_size(vec2(0.0, ROW_HEIGHT));
-                    ui.add(button).accessible_name(format!("Use {words}"))
+                    let button = Button::selectable(is_used(state, &trial.placement), tr!("devices-use")).min_size(vec2(0.0, ROW_HEIGHT));
+                    ui.add(button).accessible_name(tr!("devices-use-2", words))
                 });
             }
             ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
@@ -89,16 +92,16 @@ fn words(text: &PlacementText, devices: &[Device], modules: &[Module]) -> String
     for module in modules {
         let it = placement.assignment(*module);
         if it.runs_on != *main {
-            parts.push(format!("{} on {}", module.label(), it.runs_on));
+            parts.push(tr!("devices-on", module = module.label(), runs_on = it.runs_on));
         }
         if !it.weights.is(&it.runs_on) {
-            parts.push(format!("{} weights in {}", module.label(), it.weights.name()));
+            parts.push(tr!("devices-weights-in-2", module = module.label(), name = it.weights.name()));
         }
     }
     match placement.stream_layers {
         ModuleSet::NONE => {}
-        ModuleSet::DIFFUSION => parts.push("streamed".to_owned()),
-        modules => parts.push(format!("{modules} streamed")),
+        ModuleSet::DIFFUSION => parts.push(tr!("devices-streamed").to_owned()),
+        modules => parts.push(tr!("devices-streamed-2", modules)),
     }
     parts.join("; ")
 }

@@ -1,6 +1,7 @@
 //! A picture in the grid: thumbnail, marks, selection.
 
 use atelier_gallery::{PictureFlag, PictureId, PictureState, PictureSummary};
+use atelier_language::tr;
 use eframe::egui::{
     Align2, CornerRadius, EventFilter, FontId, Id, Image, Rect, Response, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, WidgetInfo,
     load::SizedTexture, vec2,
@@ -69,9 +70,9 @@ pub(super) fn thumbnail(ui: &Ui, texture: &TextureHandle, room: Rect, is_dim: bo
 fn placeholder(ui: &Ui, summary: Option<&PictureSummary>, room: Rect, palette: &Palette) {
     ui.painter().rect_filled(room, 3, palette.panel);
     let words = match summary.map(|it| it.state) {
-        Some(PictureState::Missing) => Some((Icon::Warning, "Missing")),
-        Some(PictureState::Damaged) => Some((Icon::Warning, "Damaged")),
-        Some(PictureState::Trashed) => Some((Icon::Close, "In the trash")),
+        Some(PictureState::Missing) => Some((Icon::Warning, tr!("gallery-missing"))),
+        Some(PictureState::Damaged) => Some((Icon::Warning, tr!("gallery-damaged"))),
+        Some(PictureState::Trashed) => Some((Icon::Close, tr!("gallery-in-the-trash"))),
         Some(PictureState::Here) | None => None,
     };
     if let Some((icon, words)) = words {
@@ -110,24 +111,24 @@ fn marks(ui: &Ui, summary: &PictureSummary, room: Rect, palette: &Palette) {
 
 /// Accessible name: place, file, size, marks.
 fn name(index: usize, summary: Option<&PictureSummary>) -> String {
-    let Some(summary) = summary else { return format!("Picture {}", index + 1) };
-    let mut words = vec![format!("Picture {}", index + 1), crate::gui::widgets::file_name(&summary.path)];
-    words.push(format!("{} by {}", summary.width, summary.height));
+    let Some(summary) = summary else { return tr!("gallery-picture", index = index + 1) };
+    let mut words = vec![tr!("gallery-picture", index = index + 1), crate::gui::widgets::file_name(&summary.path)];
+    words.push(tr!("gallery-by", width = summary.width, height = summary.height));
     match summary.rating {
         0 => {}
-        1 => words.push("1 star".into()),
-        stars => words.push(format!("{stars} stars")),
+        1 => words.push(tr!("gallery-1-star").into()),
+        stars => words.push(tr!("gallery-stars", stars)),
     }
     match summary.flag {
-        Some(PictureFlag::Pick) => words.push("picked".into()),
-        Some(PictureFlag::Reject) => words.push("rejected".into()),
+        Some(PictureFlag::Pick) => words.push(tr!("gallery-picked").into()),
+        Some(PictureFlag::Reject) => words.push(tr!("gallery-rejected").into()),
         None => {}
     }
     match summary.state {
         PictureState::Here => {}
-        PictureState::Missing => words.push("missing".into()),
-        PictureState::Trashed => words.push("in the trash".into()),
-        PictureState::Damaged => words.push("damaged".into()),
+        PictureState::Missing => words.push(tr!("gallery-missing-2").into()),
+        PictureState::Trashed => words.push(tr!("gallery-in-the-trash-2").into()),
+        PictureState::Damaged => words.push(tr!("gallery-damaged-2").into()),
     }
     words.join(", ")
 }

@@ -1,5 +1,6 @@
 //! Comparison of two pictures, and the settings in which they differ.
 
+use atelier_language::tr;
 use eframe::egui::{
     Align, Align2, Button, FontId, Frame, Id, Key, Layout, Margin, Panel, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
@@ -33,7 +34,7 @@ pub(super) fn compare_panel(ui: &mut Ui, state: &State, commands: &mut Commands,
     let pictures = (view.pixels.get(&comparison.first), view.pixels.get(&comparison.second));
     let (Some(Ok(first)), Some(Ok(second))) = pictures else {
         let sentence = [pictures.0, pictures.1].into_iter().flatten().find_map(|it| it.as_ref().err());
-        let words = sentence.map_or("Reading both pictures…", String::as_str);
+        let words = sentence.map_or(tr!("gallery-reading-both-pictures"), String::as_str);
         let colour = theme::palette(ui).weak;
         ui.painter().text(whole.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::BODY), colour);
         return;
@@ -89,7 +90,7 @@ fn interact(ui: &Ui, commands: &mut Commands, name: &str, comparison: &Compariso
 
 fn slider(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &LargePicture, second: &LargePicture, whole: Rect) {
     let (room, size) = (whole.shrink(MARGIN), size(first));
-    interact(ui, commands, "Two pictures under a divider", comparison, first, whole);
+    interact(ui, commands, tr!("gallery-two-pictures-under-a"), comparison, first, whole);
     let shown = comparison.view.rect(size, room).intersect(whole);
     let x = shown.left() + shown.width() * comparison.divider;
     let (left, right) = (Rect::from_min_max(whole.min, pos2(x, whole.bottom())), Rect::from_min_max(pos2(x, whole.top()), whole.max));
@@ -108,13 +109,13 @@ fn slider(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &Lar
         let divider = comparison.divider + response.drag_delta().x / shown.width();
         commands.push(Command::Gallery(gallery::Command::SetDivider(divider)));
     }
-    caption(ui, "First", Rect::from_min_max(shown.min, pos2(x, shown.bottom())), Align2::LEFT_TOP);
-    caption(ui, "Second", Rect::from_min_max(pos2(x, shown.top()), shown.max), Align2::RIGHT_TOP);
+    caption(ui, tr!("gallery-first"), Rect::from_min_max(shown.min, pos2(x, shown.bottom())), Align2::LEFT_TOP);
+    caption(ui, tr!("gallery-second"), Rect::from_min_max(pos2(x, shown.top()), shown.max), Align2::RIGHT_TOP);
 }
 
 fn side_by_side(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &LargePicture, second: &LargePicture, whole: Rect) {
     let (left, right) = whole.split_left_right_at_fraction(0.5);
-    for (rect, picture, name) in [(left, first, "First"), (right, second, "Second")] {
+    for (rect, picture, name) in [(left, first, tr!("gallery-first")), (right, second, tr!("gallery-second"))] {
         interact(ui, commands, name, comparison, first, rect);
         let room = rect.shrink(MARGIN);
         let drawn = draw(ui, picture, first, comparison.view, rect, room);
@@ -123,10 +124,10 @@ fn side_by_side(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first
 }
 
 fn blink(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &LargePicture, second: &LargePicture, whole: Rect) {
-    interact(ui, commands, "Two pictures in turn", comparison, first, whole);
+    interact(ui, commands, tr!("gallery-two-pictures-in-turn"), comparison, first, whole);
     let (time, is_held) = ui.input(|input| (input.time, input.key_down(Key::B)));
     let is_second = is_held || (time / BLINK_SECS) as u64 % 2 == 1;
-    let (picture, name) = if is_second { (second, "Second") } else { (first, "First") };
+    let (picture, name) = if is_second { (second, tr!("gallery-second")) } else { (first, tr!("gallery-first")) };
     let room = whole.shrink(MARGIN);
     let drawn = draw(ui, picture, first, comparison.view, whole, room);
     caption(ui, name, drawn.intersect(whole), Align2::LEFT_TOP);
@@ -135,7 +136,7 @@ fn blink(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &Larg
 }
 
 fn difference(ui: &Ui, state: &State, commands: &mut Commands, comparison: &Comparison, first: &LargePicture, whole: Rect) {
-    interact(ui, commands, "Difference of two pictures", comparison, first, whole);
+    interact(ui, commands, tr!("gallery-difference-of-two-pictures"), comparison, first, whole);
     let room = whole.shrink(MARGIN);
     match &state.gallery.difference {
         Some((a, b, texture)) if (*a, *b) == (comparison.first, comparison.second) => {
@@ -145,7 +146,13 @@ fn difference(ui: &Ui, state: &State, commands: &mut Commands, comparison: &Comp
         }
         Some(_) | None => {
             let colour = theme::palette(ui).weak;
-            ui.painter().text(whole.center(), Align2::CENTER_CENTER, "Comparing pixels…", FontId::proportional(theme::BODY), colour);
+            ui.painter().text(
+                whole.center(),
+                Align2::CENTER_CENTER,
+                tr!("gallery-comparing-pixels"),
+                FontId::proportional(theme::BODY),
+                colour,
+            );
         }
     }
 }

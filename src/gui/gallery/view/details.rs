@@ -3,6 +3,7 @@
 use atelier_core::format::file_size;
 use atelier_core::recipe::RecallPart;
 use atelier_gallery::{PictureDetails, PictureFlag, PictureId};
+use atelier_language::tr;
 use eframe::egui::{Align, Button, Key, Label, Layout, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
 use crate::gui::bidi;
@@ -26,7 +27,7 @@ const MAX_FAMILY: usize = 12;
 /// The section; nothing where no picture has the cursor.
 pub(super) fn details_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(picture) = state.gallery.current_details() else { return };
-    heading(ui, "This picture", |ui| icon_hint(ui, state, commands));
+    heading(ui, tr!("gallery-this-picture"), |ui| icon_hint(ui, state, commands));
     marks(ui, state, commands, picture);
     recall(ui, state, commands);
     settings(ui, state, commands, picture);
@@ -84,11 +85,19 @@ fn recall(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     ui.horizontal(|ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, It::UseSettings));
-        command_control(ui, state, commands, It::Recall(RecallPart::AllButSeed), |ui| ui.add(Button::new("All but the seed")));
+        command_control(ui, state, commands, It::Recall(RecallPart::AllButSeed), |ui| ui.add(Button::new(tr!("gallery-all-but-the-seed"))));
     });
     let rows = [
-        [(It::Recall(RecallPart::Prompt), "Prompt"), (It::Recall(RecallPart::Seed), "Seed"), (It::Recall(RecallPart::Size), "Size")],
-        [(It::Recall(RecallPart::Model), "Model"), (It::StartFrom, "Start from it"), (It::UseAsReference, "Reference")],
+        [
+            (It::Recall(RecallPart::Prompt), tr!("gallery-prompt")),
+            (It::Recall(RecallPart::Seed), tr!("gallery-seed")),
+            (It::Recall(RecallPart::Size), tr!("common-size")),
+        ],
+        [
+            (It::Recall(RecallPart::Model), tr!("gallery-model")),
+            (It::StartFrom, tr!("gallery-start-from-it")),
+            (It::UseAsReference, tr!("gallery-reference")),
+        ],
     ];
     for row in rows {
         ui.horizontal(|ui| {
@@ -106,11 +115,11 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Pictu
         if value.is_empty() {
             continue;
         }
-        if matches!(name, "Prompt" | "Negative prompt") {
+        if [tr!("gallery-prompt"), tr!("gallery-negative-prompt")].contains(&name) {
             ui.horizontal(|ui| {
                 ui.label(small(name, palette.weak));
                 let command = gallery::Command::CopyText(value.clone());
-                let label = format!("Copy {}", name.to_lowercase());
+                let label = tr!("gallery-copy", name);
                 command_control(ui, state, commands, command, |ui| bare_icon(ui, Icon::Copy, &label));
             });
             ui.add(Label::new(bidi::lines(ui, &value, palette.text)).selectable(true));
@@ -121,19 +130,19 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Pictu
         }
     }
     if picture.settings.tool.is_none() {
-        let words = "This file contains no settings.";
+        let words = tr!("gallery-this-file-contains-no");
         ui.add(Label::new(small(words, palette.weak)).wrap());
     }
     for (name, value) in &picture.settings.not_understood {
         row(ui, name, |ui| {
-            ui.add(Label::new(RichText::new(value).color(palette.weak)).truncate()).on_hover_text(format!("Not understood: {value}"));
+            ui.add(Label::new(RichText::new(value).color(palette.weak)).truncate()).on_hover_text(tr!("gallery-not-understood", value));
         });
     }
 }
 
 fn tags(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
-    heading(ui, "Tags", |_| {});
+    heading(ui, tr!("gallery-tags"), |_| {});
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         for tag in &picture.tags {
@@ -143,7 +152,7 @@ fn tags(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     let mut text = state.gallery.tag_text.clone();
     let wide = ui.available_width();
     let hover = gallery::Command::EditTag(String::new());
-    let response = line_edit_with_undo(ui, wide, TextEdit::singleline(&mut text).hint_text("Add a tag"))
+    let response = line_edit_with_undo(ui, wide, TextEdit::singleline(&mut text).hint_text(tr!("gallery-add-a-tag")))
         .on_hover_text(hover.tooltip())
         .accessible_name(hover.label());
     let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
@@ -163,7 +172,7 @@ fn note(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     let hover = gallery::Command::EditNote(id, String::new());
     let edit = TextEdit::multiline(&mut text)
         .layouter(bidi::layouter())
-        .hint_text("A note of your own")
+        .hint_text(tr!("gallery-a-note-of-your"))
         .desired_rows(2)
         .desired_width(ui.available_width());
     let response = ui.add(edit).on_hover_text(hover.tooltip()).accessible_name(hover.label());
@@ -178,13 +187,15 @@ fn note(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
 
 fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
-    heading(ui, "File", |_| {});
+    heading(ui, tr!("gallery-file"), |_| {});
     let path = picture.summary.path.display().to_string();
     ui.horizontal(|ui| {
         let wide = ui.available_width() - ROW_HEIGHT - 8.0;
         let name = crate::gui::widgets::middle_elided(ui, &crate::gui::widgets::file_name(&picture.summary.path), wide);
         ui.add_sized([wide, ROW_HEIGHT], Label::new(RichText::new(name).color(palette.text)).halign(Align::LEFT)).on_hover_text(&path);
-        command_control(ui, state, commands, gallery::Command::CopyText(path.clone()), |ui| bare_icon(ui, Icon::Copy, "Copy path"));
+        command_control(ui, state, commands, gallery::Command::CopyText(path.clone()), |ui| {
+            bare_icon(ui, Icon::Copy, tr!("gallery-copy-path"))
+        });
     });
     ui.label(small(format!("{} · {}", created_words(picture.summary.created_ms), file_size(picture.summary.bytes)), palette.weak));
 }
@@ -192,7 +203,8 @@ fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
 /// What the picture came from, and what came of it.
 fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let parents: Vec<PictureId> = picture.parent.into_iter().collect();
-    let rows = [("Made from", &parents), ("Used for", &picture.children), ("Same batch", &picture.batch)];
+    let rows =
+        [(tr!("gallery-made-from"), &parents), (tr!("gallery-used-for"), &picture.children), (tr!("gallery-same-batch"), &picture.batch)];
     for (words, pictures) in rows {
         if pictures.is_empty() {
             continue;
@@ -205,7 +217,7 @@ fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Picture
             }
         });
         if pictures.len() > MAX_FAMILY {
-            ui.label(small(format!("and {} more", pictures.len() - MAX_FAMILY), theme::palette(ui).weak));
+            ui.label(small(tr!("gallery-and-more", value = pictures.len() - MAX_FAMILY), theme::palette(ui).weak));
         }
     }
 }
@@ -215,7 +227,7 @@ fn relative(ui: &mut Ui, state: &State, commands: &mut Commands, id: PictureId, 
     let command = gallery::Command::LookAt(id);
     // Not a control of its own `Ui`, which would not wrap.
     let (rect, response) = ui.allocate_exact_size(vec2(FAMILY_SIDE, FAMILY_SIDE), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{words}: picture {}", id.0)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, tr!("gallery-picture-2", words, id = id.0)));
     ui.painter().rect_filled(rect, 4, palette.control);
     if let Some(texture) = state.gallery.thumbnails.get(id) {
         cell::thumbnail(ui, texture, rect.shrink(2.0), false);
@@ -236,5 +248,5 @@ fn created_words(created_ms: i64) -> String {
         let zone = time::UtcOffset::local_offset_at(time).unwrap_or(time::UtcOffset::UTC);
         time.to_offset(zone).format(format).ok()
     };
-    words().unwrap_or_else(|| "at an unknown time".into())
+    words().unwrap_or_else(|| tr!("gallery-at-an-unknown-time").into())
 }

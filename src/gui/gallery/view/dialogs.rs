@@ -8,6 +8,7 @@ use crate::gui::gallery::state::Dialog;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{WHOLE, bold, command_button, line_edit_with_undo, modal, slider_row};
+use atelier_language::tr;
 use atelier_studio::gallery_service::ExportFormat;
 
 /// Quality of a JPEG at first, 1 to 100.
@@ -16,7 +17,7 @@ const USUAL_QUALITY: u8 = 90;
 /// The open dialog, where there is one.
 pub(super) fn dialog(ui: &Ui, state: &State, commands: &mut Commands) {
     let Some(dialog) = &state.gallery.dialog else { return };
-    let is_closed = modal(ui, "gallery dialog", |ui| match dialog {
+    let is_closed = modal(ui, tr!("gallery-gallery-dialog"), |ui| match dialog {
         Dialog::SaveSearch(name) => save_search(ui, state, commands, name),
         Dialog::Export(format, strips_metadata) => export(ui, state, commands, *format, *strips_metadata),
     });
@@ -31,12 +32,12 @@ fn title(ui: &mut Ui, words: &str) {
 }
 
 fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) {
-    title(ui, "Save this search");
+    title(ui, tr!("gallery-save-this-search-2"));
     ui.add(Label::new(RichText::new(&state.gallery.search.text).color(theme::palette(ui).weak)).wrap());
     let mut text = name.to_owned();
     let wide = ui.available_width();
-    let response =
-        line_edit_with_undo(ui, wide, TextEdit::singleline(&mut text).hint_text("Its name")).accessible_name("Name of the search");
+    let response = line_edit_with_undo(ui, wide, TextEdit::singleline(&mut text).hint_text(tr!("gallery-its-name")))
+        .accessible_name(tr!("gallery-name-of-the-search"));
     if name.is_empty() && ui.memory(|memory| memory.focused().is_none()) {
         response.request_focus();
     }
@@ -53,25 +54,25 @@ fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) 
 fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFormat, strips_metadata: bool) {
     let palette = theme::palette(ui);
     let count = state.gallery.target_count();
-    title(ui, &if count == 1 { "Export this picture".to_owned() } else { format!("Export {count} pictures") });
+    title(ui, &if count == 1 { tr!("gallery-export-this-picture").to_owned() } else { tr!("gallery-export-pictures", count) });
     let (mut format, mut strips) = (format, strips_metadata);
     let before = (format, strips);
     ui.horizontal(|ui| {
         let quality = if let ExportFormat::Jpeg { quality } = format { quality } else { USUAL_QUALITY };
         for (choice, words, hover) in [
-            (ExportFormat::Png, "PNG", "Lossless. The largest files."),
-            (ExportFormat::Jpeg { quality }, "JPEG", "Small files that every program can show. Slightly lossy."),
-            (ExportFormat::WebP, "WebP", "Lossless, smaller than PNG."),
+            (ExportFormat::Png, "PNG", tr!("gallery-lossless-the-largest-files")),
+            (ExportFormat::Jpeg { quality }, "JPEG", tr!("gallery-small-files-that-every")),
+            (ExportFormat::WebP, "WebP", tr!("gallery-lossless-smaller-than-png")),
         ] {
             ui.selectable_value(&mut format, choice, words).on_hover_text(hover);
         }
     });
     if let ExportFormat::Jpeg { quality } = &mut format {
-        slider_row(ui, "Quality", quality, 1..=100, &WHOLE, "Quality, 1 to 100. 90 is hard to tell from the original.");
+        slider_row(ui, tr!("gallery-quality"), quality, 1..=100, &WHOLE, tr!("gallery-quality-1-to-100"));
     }
-    ui.checkbox(&mut strips, "Without settings").on_hover_text("Remove prompt, seed, model and all other metadata from the copies.");
+    ui.checkbox(&mut strips, tr!("gallery-without-settings")).on_hover_text(tr!("gallery-remove-prompt-seed-model"));
     if !strips && format != ExportFormat::Png {
-        let words = "The settings are stored as text that other programs can read.";
+        let words = tr!("gallery-the-settings-are-stored");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
     if (format, strips) != before {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::RecallPart;
 use atelier_gallery::PictureFlag;
+use atelier_language::tr;
 use eframe::egui::{
     Align, Button, Context, CursorIcon, DragAndDrop, Id, Layout as UiLayout, Pos2, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind,
     Ui, UiBuilder, pos2, vec2,
@@ -211,16 +212,16 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn summary(state: &State) -> String {
     let view = &state.gallery;
     if !view.is_known {
-        return "Looking for pictures…".into();
+        return tr!("gallery-looking-for-pictures").into();
     }
     let (shown, total) = (view.found.ids.len(), view.found.total);
     let mut words = match shown {
-        1 if total == 1 => "1 picture".to_owned(),
-        _ if shown == total => format!("{shown} pictures"),
-        _ => format!("{shown} of {total} pictures"),
+        1 if total == 1 => tr!("gallery-1-picture").to_owned(),
+        _ if shown == total => tr!("gallery-pictures", shown),
+        _ => tr!("gallery-of-pictures", shown, total),
     };
     if view.selection.len() > 1 {
-        words = format!("{words} · {} selected", view.selection.len());
+        words = tr!("gallery-selected", words, selection = view.selection.len());
     }
     match &view.scanning {
         Some(scanning) => format!("{words} · {scanning}"),
@@ -310,9 +311,9 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.gallery;
     let (title, text) = match (view.is_known, view.found.total) {
-        (false, _) => ("Looking for pictures", "This takes a moment."),
-        (true, 0) => ("No pictures yet", "Your pictures appear here with their settings. You can also add other folders."),
-        (true, _) => ("No picture matches", "Use fewer words, or remove a condition."),
+        (false, _) => (tr!("gallery-looking-for-pictures-2"), tr!("gallery-this-takes-a-moment")),
+        (true, 0) => (tr!("gallery-no-pictures-yet"), tr!("gallery-your-pictures-appear-here")),
+        (true, _) => (tr!("gallery-no-picture-matches"), tr!("gallery-use-fewer-words-or")),
     };
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);
@@ -328,7 +329,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
             (true, 0) => {
                 let create = crate::gui::window_command::WindowCommand::SetScreen(crate::gui::shared::Screen::Create);
                 theme::accented(ui, |ui| {
-                    command_control(ui, state, commands, create, |ui| ui.add(Button::new("Make the first one")));
+                    command_control(ui, state, commands, create, |ui| ui.add(Button::new(tr!("gallery-make-the-first-one"))));
                 });
                 command_button(ui, state, commands, gallery::Command::AddFolder);
             }

@@ -1,5 +1,6 @@
 //! Large look: one picture with zoom and position.
 
+use atelier_language::tr;
 use eframe::egui::{Align, Align2, FontId, Id, Label, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::{Command, Commands};
@@ -26,7 +27,7 @@ pub(super) fn look_panel(ui: &mut Ui, state: &State, commands: &mut Commands, vi
     match state.gallery.pixels.get(&id) {
         Some(Ok(picture)) => {
             let size = vec2(picture.width as f32, picture.height as f32);
-            let name = format!("Picture, {} by {} pixels", picture.width, picture.height);
+            let name = tr!("gallery-picture-by-pixels", width = picture.width, height = picture.height);
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
             draw(ui, picture, view.rect(size, room), whole);
             let next = view.after(ui, &response, size, room);
@@ -67,7 +68,7 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
             command_button(ui, state, commands, gallery::Command::CloseLook);
             let place = view.cursor.map_or(0, |at| at + 1);
             let name = view.current().and_then(|id| view.summaries.get(&id)).map(|it| file_name(&it.path)).unwrap_or_default();
-            let words = format!("{place} of {} · {name}", view.found.ids.len());
+            let words = tr!("gallery-of", place, ids = view.found.ids.len(), name);
             ui.add(Label::new(RichText::new(words).color(palette.weak)).truncate());
         });
     });

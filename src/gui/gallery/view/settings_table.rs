@@ -1,5 +1,6 @@
 //! Tables of settings: of one picture, and of two that differ.
 
+use atelier_language::tr;
 use eframe::egui::{Label, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
@@ -25,7 +26,7 @@ pub(super) fn differences(ui: &mut Ui, state: &State, comparison: &Comparison) {
     let rows = differing_settings(first, second);
     if rows.is_empty() {
         ui.add_space(8.0);
-        ui.vertical_centered(|ui| ui.label(RichText::new("Both were made with the same settings.").color(palette.weak)));
+        ui.vertical_centered(|ui| ui.label(RichText::new(tr!("gallery-both-were-made-with")).color(palette.weak)));
         return;
     }
     ScrollArea::horizontal().show(ui, |ui| {
@@ -35,7 +36,7 @@ pub(super) fn differences(ui: &mut Ui, state: &State, comparison: &Comparison) {
             .column(Column::remainder().at_least(160.0).clip(true))
             .column(Column::remainder().at_least(160.0).clip(true));
         let table = table.header(22.0, |mut header| {
-            for words in ["Setting", "First", "Second"] {
+            for words in [tr!("gallery-setting"), tr!("gallery-first"), tr!("gallery-second")] {
                 header.col(|ui| {
                     ui.label(bold(words).color(palette.strong));
                 });

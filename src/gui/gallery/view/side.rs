@@ -3,6 +3,8 @@
 
 use atelier_core::sentences::capitalized;
 use atelier_gallery::{FIELDS, Grouping, Order};
+use atelier_language::tr;
+use atelier_language::{self as language, tr};
 use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
@@ -19,12 +21,12 @@ use crate::gui::widgets::{self, bare_icon, command_control, heading, icon_button
 const EDGE: i8 = 16;
 /// Conditions that a search can begin with: text, and its meaning.
 const EXAMPLES: [(&str, &str); 6] = [
-    ("rating>=3", "Three stars and more"),
-    ("is:pick", "Picked"),
-    ("since:7d", "Of the last seven days"),
-    ("seed:1..9", "Seeds 1 to 9"),
-    ("-is:reject", "Not rejected"),
-    ("is:missing", "Missing"),
+    ("rating>=3", "gallery-three-stars-and-more"),
+    ("is:pick", "gallery-picked-2"),
+    ("since:7d", "gallery-of-the-last-seven"),
+    ("seed:1..9", "gallery-seeds-1-to-9"),
+    ("-is:reject", "gallery-not-rejected"),
+    ("is:missing", "gallery-missing"),
 ];
 
 /// Size of the list of all fields, in points.
@@ -57,7 +59,7 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.spacing_mut().item_spacing.x = 4.0;
         let mut text = view.search.text.clone();
         let wide = ui.available_width() - 2.0 * (widgets::ROW_HEIGHT + 4.0);
-        let edit = TextEdit::singleline(&mut text).id(Id::unique("search pictures")).hint_text("Search pictures");
+        let edit = TextEdit::singleline(&mut text).id(Id::unique("search pictures")).hint_text(tr!("gallery-search-pictures"));
         let response =
             widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(It::FocusSearch.tooltip()).accessible_name(It::FocusSearch.label());
         if view.focus_search {
@@ -77,15 +79,15 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Menu with conditions to begin with, and every field with an example.
 fn examples(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let hover = "Search fields: conditions that can be added, each with an example.";
-    let response = bare_icon(ui, Icon::Plus, "Add a condition").on_hover_text(hover);
+    let hover = tr!("gallery-search-fields-conditions-that");
+    let response = bare_icon(ui, Icon::Plus, tr!("gallery-add-a-condition")).on_hover_text(hover);
     eframe::egui::Popup::menu(&response).show(|ui| {
         ui.set_width(FIELDS_WIDTH);
         for (text, words) in EXAMPLES {
-            condition_entry(ui, state, commands, text, words);
+            condition_entry(ui, state, commands, text, language::text(words));
         }
         ui.separator();
-        ui.label(small("All fields", theme::palette(ui).weak));
+        ui.label(small(tr!("gallery-all-fields"), theme::palette(ui).weak));
         ScrollArea::vertical().id_salt("search fields").max_height(FIELDS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             for field in FIELDS {
                 condition_entry(ui, state, commands, field.example, field.description);
@@ -98,7 +100,7 @@ fn examples(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn condition_entry(ui: &mut Ui, state: &State, commands: &mut Commands, text: &str, words: &str) {
     let button = Button::new(capitalized(words)).shortcut_text(text).truncate();
     let entry = ui.add_sized([FIELDS_WIDTH, widgets::ROW_HEIGHT], button);
-    let entry = entry.on_hover_text(format!("Add {text} to the search: {words}.")).accessible_name(format!("{text}: {words}"));
+    let entry = entry.on_hover_text(tr!("gallery-add-to-the-search", text, words)).accessible_name(format!("{text}: {words}"));
     if entry.clicked() {
         let search = format!("{} {text}", state.gallery.search.text.trim());
         commands.push(Command::Gallery(gallery::Command::SetSearch(search.trim().to_owned())));
@@ -135,30 +137,30 @@ fn order(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     let mut grouping = view.search.grouping;
     let groupings: Vec<(Option<Grouping>, &str)> =
-        [(None, "None")].into_iter().chain(GROUPINGS.map(|it| (Some(it), grouping_label(it)))).collect();
+        [(None, tr!("gallery-none"))].into_iter().chain(GROUPINGS.map(|it| (Some(it), grouping_label(it)))).collect();
     choice(ui, &gallery::Command::SetGrouping(grouping), &mut grouping, &groupings);
     if grouping != view.search.grouping {
         commands.push(Command::Gallery(gallery::Command::SetGrouping(grouping)));
     }
 }
 
-const fn order_label(order: Order) -> &'static str {
+fn order_label(order: Order) -> &'static str {
     match order {
-        Order::Newest => "Newest first",
-        Order::Oldest => "Oldest first",
-        Order::Rating => "Best rating first",
-        Order::Name => "By file name",
-        Order::Largest => "Largest first",
-        Order::Board => "As on the board",
+        Order::Newest => tr!("gallery-newest-first"),
+        Order::Oldest => tr!("gallery-oldest-first"),
+        Order::Rating => tr!("gallery-best-rating-first"),
+        Order::Name => tr!("gallery-by-file-name"),
+        Order::Largest => tr!("gallery-largest-first"),
+        Order::Board => tr!("gallery-as-on-the-board"),
     }
 }
 
-const fn grouping_label(grouping: Grouping) -> &'static str {
+fn grouping_label(grouping: Grouping) -> &'static str {
     match grouping {
-        Grouping::Prompt => "By prompt",
-        Grouping::Day => "By day",
-        Grouping::Model => "By model",
-        Grouping::Batch => "By batch",
+        Grouping::Prompt => tr!("gallery-by-prompt"),
+        Grouping::Day => tr!("gallery-by-day"),
+        Grouping::Model => tr!("gallery-by-model"),
+        Grouping::Batch => tr!("gallery-by-batch"),
     }
 }
 
@@ -181,7 +183,7 @@ fn kept_searches(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if searches.is_empty() {
         return;
     }
-    heading(ui, "Saved searches", |_| {});
+    heading(ui, tr!("gallery-saved-searches"), |_| {});
     for (name, text) in searches {
         ui.horizontal(|ui| {
             let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
@@ -200,7 +202,7 @@ fn kept_searches(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Folders whose pictures are shown.
 fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "Folders", |ui| {
+    heading(ui, tr!("gallery-folders"), |ui| {
         icon_button(ui, state, commands, Icon::Plus, gallery::Command::AddFolder);
         icon_button(ui, state, commands, Icon::Reuse, gallery::Command::Rescan);
     });
@@ -208,9 +210,9 @@ fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
             let words = match (folder.is_here, folder.pictures) {
-                (false, _) => "missing".to_owned(),
-                (true, 1) => "1 picture".to_owned(),
-                (true, count) => format!("{count} pictures"),
+                (false, _) => tr!("gallery-missing-2").to_owned(),
+                (true, 1) => tr!("gallery-1-picture").to_owned(),
+                (true, count) => tr!("gallery-pictures-2", count),
             };
             ui.vertical(|ui| {
                 ui.set_width(wide);

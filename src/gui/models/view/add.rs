@@ -13,14 +13,15 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{WHOLE, command_button, heading, icon_button, slider_row, small};
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Field for a link or a path.
 pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    heading(ui, "Add", |_| {});
-    let edit = ("model link or path", "Link or path", models::Command::EditAddText(String::new()));
+    heading(ui, tr!("common-add"), |_| {});
+    let edit = (tr!("models-model-link-or-path"), tr!("models-link-or-path"), models::Command::EditAddText(String::new()));
     field(ui, state, commands, edit, &state.models.add_text, false, models::Command::EditAddText, models::Command::Add);
-    let words = "A page or file of Hugging Face, a direct link, or a file or folder of yours. You can also drop or paste it here.";
+    let words = tr!("models-a-page-or-file");
     ui.add(Label::new(small(words, palette.weak)).wrap());
 }
 
@@ -61,7 +62,7 @@ fn field(
 pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let library = &state.models.library;
-    heading(ui, "Folders", |ui| {
+    heading(ui, tr!("models-folders"), |ui| {
         icon_button(ui, state, commands, Icon::Plus, Command::Models(models::Command::ChooseFolder));
         icon_button(ui, state, commands, Icon::Reuse, Command::Models(models::Command::Rescan));
     });
@@ -69,7 +70,7 @@ pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Command
         folder_row(ui, state, commands, folder);
     }
     if library.folders.iter().all(|it| it.is_own) {
-        ui.add(Label::new(small("Folders of ComfyUI or A1111 can be used in place. Atelier only reads them.", palette.weak)).wrap());
+        ui.add(Label::new(small(tr!("models-folders-of-comfyui-or"), palette.weak)).wrap());
     }
     for problem in &library.problems {
         ui.add(Label::new(small(problem, palette.warn)).wrap());
@@ -87,7 +88,7 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
                 if !state.models.library.settings.is_default_root {
                     named_icon(ui, state, commands, Icon::Reuse, models::Command::UseDefaultModelsRoot, "");
                 }
-                named_icon(ui, state, commands, Icon::Pencil, models::Command::ChooseModelsRoot, "folder of downloads");
+                named_icon(ui, state, commands, Icon::Pencil, models::Command::ChooseModelsRoot, tr!("models-folder-of-downloads"));
             } else {
                 named_icon(ui, state, commands, Icon::Close, models::Command::ForgetFolder(folder.path.clone()), &path);
             }
@@ -96,8 +97,8 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
                 ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(&path);
             });
         });
-        let what = if folder.is_own { "downloads".to_owned() } else { format!("{}, only read", folder.layout) };
-        let files = if folder.files == 1 { "1 file".to_owned() } else { format!("{} files", folder.files) };
+        let what = if folder.is_own { tr!("models-downloads-3").to_owned() } else { tr!("models-only-read", layout = folder.layout) };
+        let files = if folder.files == 1 { tr!("models-1-file").to_owned() } else { tr!("models-files-2", files = folder.files) };
         ui.label(small(format!("{what} · {files}, {}", file_size(folder.bytes)), palette.weak));
     });
 }
@@ -106,32 +107,26 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
 pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let choices = &state.models.library.settings;
-    heading(ui, "Settings", |_| {});
+    heading(ui, tr!("common-settings"), |_| {});
     let mut files = choices.parallel_files.max(1);
-    slider_row(ui, "At once", &mut files, 1..=8, &WHOLE, models::Command::SetParallelFiles(1).tooltip());
+    slider_row(ui, tr!("models-at-once"), &mut files, 1..=8, &WHOLE, models::Command::SetParallelFiles(1).tooltip());
     if files != choices.parallel_files.max(1) {
         commands.push(Command::Models(models::Command::SetParallelFiles(files)));
     }
-    ui.label(RichText::new("Hugging Face token").color(palette.weak));
+    ui.label(RichText::new(tr!("models-hugging-face-token")).color(palette.weak));
     match choices.token {
         TokenState::Saved => {
-            ui.add(Label::new(small("A token is saved.", palette.text)).wrap());
+            ui.add(Label::new(small(tr!("models-a-token-is-saved"), palette.text)).wrap());
             command_button(ui, state, commands, Command::Models(models::Command::DeleteToken));
         }
         TokenState::External => {
-            ui.add(
-                Label::new(small(
-                    "A token of the environment or another program is used. A token pasted here takes precedence.",
-                    palette.text,
-                ))
-                .wrap(),
-            );
+            ui.add(Label::new(small(tr!("models-a-token-of-the"), palette.text)).wrap());
         }
         TokenState::None => {
-            ui.add(Label::new(small("Needed only for models that require an account.", palette.weak)).wrap());
+            ui.add(Label::new(small(tr!("models-needed-only-for-models"), palette.weak)).wrap());
         }
     }
-    let about = ("hugging face token", "hf_…", models::Command::EditTokenText(String::new()));
+    let about = (tr!("models-hugging-face-token-2"), "hf_…", models::Command::EditTokenText(String::new()));
     let response =
         field(ui, state, commands, about, &state.models.token_text, true, models::Command::EditTokenText, models::Command::SaveToken);
     if state.models.focus_token {

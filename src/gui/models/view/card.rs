@@ -19,6 +19,7 @@ use crate::gui::widgets;
 use crate::gui::widgets::{command_control, small};
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
+use atelier_language::tr;
 
 /// Height of a card, in points.
 pub(crate) const HEIGHT: f32 = 134.0;
@@ -73,8 +74,8 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
         let at = Rect::from_min_size(corner, vec2(PICTURE_SIDE, PICTURE_SIDE));
         widgets::paint_square(ui, texture, at);
         let shown = ui.interact(at, id(&card.id).with("picture"), Sense::hover());
-        shown.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Last picture of {}", card.name)));
-        shown.on_hover_text("The last picture made with this model");
+        shown.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("models-last-picture-of", name = card.name)));
+        shown.on_hover_text(tr!("models-the-last-picture-made"));
         words.max.x = at.left() - 8.0;
     }
     ui.scope_builder(UiBuilder::new().max_rect(words).layout(Layout::top_down(Align::LEFT)), |ui| {
@@ -106,9 +107,9 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
     let word = download.map_or(card.availability.label(), |it| queue::status_word(&it.status));
     let mut words = vec![state.models.telling_name(card), word.to_owned()];
     if status.in_memory {
-        words.push("in memory".into());
+        words.push(tr!("models-in-memory-2").into());
     }
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), file_size));
+    words.push(card.bytes.map_or_else(|| tr!("models-size-unknown-2").into(), file_size));
     if card.kind == ModelKind::Model && card.availability != Availability::Listed {
         words.push(status.fit.label(state.models.memory).into());
         words.extend(state.models.picture_time(card).map(PictureTime::words));
@@ -121,14 +122,14 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
 /// Word with a coloured dot: in memory, status of its download, or availability.
 fn state_chip(ui: &mut Ui, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>, palette: &Palette) {
     let (word, colour, hover) = if status.in_memory {
-        ("in memory", palette.accent, "Its weights are in memory, so generating starts immediately.")
+        (tr!("models-in-memory-2"), palette.accent, tr!("models-its-weights-are-in"))
     } else if let Some(download) = download {
         let colour = match download.status {
             Status::Running => palette.accent,
             Status::Waiting | Status::Paused(_) => palette.weak,
             Status::Failed(_) => palette.error,
         };
-        (queue::status_word(&download.status), colour, "In the download queue.")
+        (queue::status_word(&download.status), colour, tr!("models-in-the-download-queue"))
     } else {
         let colour = match card.availability {
             Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => palette.good,
@@ -154,8 +155,12 @@ fn facts_line(card: &ModelCard) -> String {
         words.push(card.kind_label().into());
     }
     words.extend(card.family.clone());
-    let prefix = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{prefix}{}", file_size(bytes))));
+    let is_estimate = card.availability == Availability::Catalogue && card.is_estimate;
+    words.push(match card.bytes {
+        None => tr!("models-size-unknown-2").into(),
+        Some(bytes) if is_estimate => tr!("models-about-3", size = file_size(bytes)),
+        Some(bytes) => file_size(bytes),
+    });
     if let Some(terms) = &card.licence {
         words.push(terms.notes().map_or_else(|| terms.name().to_owned(), str::to_owned));
     }
@@ -166,14 +171,14 @@ fn facts_line(card: &ModelCard) -> String {
 fn description(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
     let (text, colour) = if !card.missing.is_empty() {
         let names: Vec<String> = card.missing.iter().map(|it| it.what.clone()).collect();
-        let bytes = card.missing_bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
-        (format!("Needs {}{bytes}", list(&names)), palette.warn)
+        let bytes = card.missing_bytes().map(|it| tr!("models-about", value = file_size(it))).unwrap_or_default();
+        (tr!("models-needs", list = list(&names), bytes), palette.warn)
     } else if let Some(problem) = card.problems.first() {
         (problem.clone(), if card.availability == Availability::Listed { palette.weak } else { palette.error })
     } else if card.trigger_words.is_empty() {
         (card.description.clone(), palette.weak)
     } else {
-        (format!("Say: {}", card.trigger_words.join(", ")), palette.weak)
+        (tr!("models-say", trigger_words = card.trigger_words.join(", ")), palette.weak)
     };
     // Two lines, and no more.
     let font = FontId::proportional(theme::SMALL);
@@ -201,8 +206,8 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
         ui.add(Label::new(small(words, palette.text)).truncate()).on_hover_text(hover);
     }
     if card.is_estimate {
-        let words = "Some sizes and checksums are not known: sizes are estimates, and a file may have moved.";
-        ui.add(Label::new(small("unchecked", palette.weak)).truncate()).on_hover_text(words);
+        let words = tr!("models-some-sizes-and-checksums");
+        ui.add(Label::new(small(tr!("models-unchecked"), palette.weak)).truncate()).on_hover_text(words);
     }
 }
 
@@ -226,11 +231,13 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
             if needs_prompt && let Some(terms) = &card.licence {
                 let (rect, response) = ui.allocate_exact_size(vec2(16.0, 22.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Locked, theme::palette(ui).weak);
-                response.on_hover_text(format!("Its licence is shown first: {}", terms.name()));
+                response.on_hover_text(tr!("models-its-licence-is-shown", name = terms.name()));
             }
         }
         Availability::BuiltIn | Availability::OnDisk | Availability::InPlace | Availability::Listed => {
-            command_control(ui, state, commands, Command::Models(models::Command::OpenDetails(id)), |ui| ui.add(Button::new("Details")));
+            command_control(ui, state, commands, Command::Models(models::Command::OpenDetails(id)), |ui| {
+                ui.add(Button::new(tr!("models-details")))
+            });
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Seconds between two looks at the progress of a copy.
 const PROGRESS_SECS: f64 = 0.2;
@@ -31,8 +32,8 @@ pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, 
             files(ui, state, model);
             missing(ui, model);
             trigger_words(ui, commands, state, model);
-            pairs(ui, "Recommended settings", &model.default_lines());
-            pairs(ui, "From its trainer", &model.trainer_notes);
+            pairs(ui, tr!("models-recommended-settings"), &model.default_lines());
+            pairs(ui, tr!("models-from-its-trainer"), &model.trainer_notes);
             licence(ui, state, commands, model);
             disk_section(ui, state, commands, model);
         });
@@ -53,7 +54,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        let mut line = vec![if status.in_memory { "in memory" } else { model.availability.label() }.to_owned()];
+        let mut line = vec![if status.in_memory { tr!("models-in-memory-2") } else { model.availability.label() }.to_owned()];
         line.extend(model.family.clone());
         if model.kind != ModelKind::Model {
             line.push(model.kind_label().into());
@@ -68,9 +69,12 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.add(Label::new(RichText::new(problem).color(colour)).wrap());
     }
     if model.kind == ModelKind::Model && model.availability != Availability::Listed {
-        let bytes = model.bytes.map_or_else(|| "Its size is not known".to_owned(), |it| format!("About {} of weights", file_size(it)));
-        let exact = if model.is_estimate { bytes } else { bytes.replace("About ", "") };
-        let words = format!("{exact}: {}", status.fit.label(state.models.memory));
+        let size = match model.bytes {
+            None => tr!("models-its-size-is-not").to_owned(),
+            Some(bytes) if model.is_estimate => tr!("models-about-of-weights", value = file_size(bytes)),
+            Some(bytes) => tr!("models-of-weights", size = file_size(bytes)),
+        };
+        let words = format!("{size}: {}", status.fit.label(state.models.memory));
         ui.label(RichText::new(words).color(colour_of(status.fit, &palette))).on_hover_text(state.models.fit_sentence(model, status));
         if let Some(predictions) = state.models.predictions.get(&model.id) {
             ui.add(Label::new(small(&predictions.sentence, palette.text)).wrap());
@@ -81,7 +85,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         }
     }
     if model.is_estimate {
-        let words = "Some sizes of this entry are not known; the server tells them.";
+        let words = tr!("models-some-sizes-of-this");
         ui.add(Label::new(small(words, palette.weak)).wrap());
     }
 }
@@ -105,15 +109,21 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             let Some(command) = next else { return };
             // The card has a button of the same name.
             let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
-            let name = format!("{} {} now", command.label(), model.name);
+            let name = tr!("models-now", command = command.label(), name = model.name);
             widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
         if model.availability == Availability::Catalogue && model.kind == ModelKind::Model {
-            named_button(ui, state, commands, models::Command::DownloadAndGenerate(model.id.clone()), &format!("with {}", model.name));
+            named_button(
+                ui,
+                state,
+                commands,
+                models::Command::DownloadAndGenerate(model.id.clone()),
+                &tr!("models-with", name = model.name),
+            );
         }
         // Another size than the one that is here.
         if model.availability.is_ready() && state.models.variant(model).is_some_and(|it| !it.on_disk) {
-            named_button(ui, state, commands, models::Command::Download(model.id.clone()), &format!("this size of {}", model.name));
+            named_button(ui, state, commands, models::Command::Download(model.id.clone()), &tr!("models-this-size-of", name = model.name));
         }
         if let Some(folder) = &model.folder {
             named_button(ui, state, commands, models::Command::OpenFolder(folder.clone()), &model.name);
@@ -125,14 +135,14 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
 fn download_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     let Some(download) = state.models.download_of(model) else { return };
     let palette = theme::palette(ui);
-    title(ui, "Download");
+    title(ui, tr!("models-download"));
     let failed = matches!(download.status, Status::Failed(_));
     ui.add(Label::new(small(queue::status_line(download), if failed { palette.error } else { palette.text })).wrap());
-    downloads::bar(ui, download, &format!("{} in its details", download.name));
+    downloads::bar(ui, download, &tr!("models-in-its-details", name = download.name));
     downloads::advice(ui, state, commands, download);
     ui.horizontal(|ui| {
         let id = download.id.clone();
-        let of = format!("{} now", download.name);
+        let of = tr!("models-now-2", name = download.name);
         match download.status {
             Status::Waiting | Status::Running => named_button(ui, state, commands, models::Command::Pause(id.clone()), &of),
             Status::Paused(_) => named_button(ui, state, commands, models::Command::Resume(id.clone()), &of),
@@ -147,13 +157,13 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
         return;
     }
     let palette = theme::palette(ui);
-    title(ui, "Sizes");
+    title(ui, tr!("models-sizes"));
     let chosen = state.models.variant(model).map(|it| it.name.clone());
     for variant in &model.variants {
-        let name = if variant.name.is_empty() { "Usual" } else { variant.name.as_str() };
-        let bytes = variant.bytes.map_or_else(|| "size unknown".into(), file_size);
+        let name = if variant.name.is_empty() { tr!("models-usual") } else { variant.name.as_str() };
+        let bytes = variant.bytes.map_or_else(|| tr!("models-size-unknown-2").into(), file_size);
         let fits = state.models.memory.map(|it| it.fits(variant.bytes));
-        let note = if variant.on_disk { Some("on disk") } else { fits.map(|it| it.label(state.models.memory)) };
+        let note = if variant.on_disk { Some(tr!("models-on-disk")) } else { fits.map(|it| it.label(state.models.memory)) };
         let line = [name, &bytes].into_iter().chain(note).collect::<Vec<_>>().join(" · ");
         let command = models::Command::ChooseVariant(model.id.clone(), variant.name.clone());
         let tooltip = command.tooltip();
@@ -168,25 +178,25 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
 
 fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
     let palette = theme::palette(ui);
-    title(ui, "Files");
+    title(ui, tr!("models-files"));
     let download = state.models.download_of(model);
     for file in &model.files {
         let coming = download.and_then(|it| it.progress.files.iter().find(|it| it.name == file.name));
         let (words, colour) = match (coming.map(|it| (it.stage, it.bytes, it.total)), &file.path) {
-            (Some((Stage::Done, ..)), _) | (None, Some(_)) => ("here".to_owned(), palette.good),
+            (Some((Stage::Done, ..)), _) | (None, Some(_)) => (tr!("models-here").to_owned(), palette.good),
             (Some((Stage::Loading, bytes, Some(total))), _) if total > 0 => {
                 (format!("{} %", (bytes as f64 / total as f64 * 100.0).floor()), palette.accent)
             }
             (Some((stage, ..)), _) => (stage_word(stage).to_owned(), palette.weak),
             (None, None) if model.availability == Availability::Catalogue => (String::new(), palette.weak),
-            (None, None) => ("missing".to_owned(), palette.error),
+            (None, None) => (tr!("models-missing").to_owned(), palette.error),
         };
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.horizontal(|ui| {
                 ui.label(small(file.role.label(), palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let bytes = file.bytes.map_or_else(|| "size unknown".into(), file_size);
+                    let bytes = file.bytes.map_or_else(|| tr!("models-size-unknown-2").into(), file_size);
                     ui.label(small(bytes, palette.text));
                     ui.label(small(words, colour));
                 });
@@ -202,15 +212,15 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
     }
 }
 
-const fn stage_word(stage: Stage) -> &'static str {
+fn stage_word(stage: Stage) -> &'static str {
     match stage {
-        Stage::Waiting => "waits",
-        Stage::Checking => "is read",
-        Stage::Loading => "comes in",
-        Stage::Shared => "comes with another model",
-        Stage::Retrying => "is tried again",
-        Stage::Finishing => "is finished",
-        Stage::Done => "here",
+        Stage::Waiting => tr!("models-waits"),
+        Stage::Checking => tr!("models-is-read"),
+        Stage::Loading => tr!("models-comes-in"),
+        Stage::Shared => tr!("models-comes-with-another-model"),
+        Stage::Retrying => tr!("models-is-tried-again"),
+        Stage::Finishing => tr!("models-is-finished"),
+        Stage::Done => tr!("models-here"),
     }
 }
 
@@ -219,12 +229,12 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
         return;
     }
     let palette = theme::palette(ui);
-    title(ui, "Still missing");
+    title(ui, tr!("models-still-missing"));
     for part in &model.missing {
         let words = match (part.file_name(), part.bytes()) {
-            (Some(file), Some(bytes)) => format!("{file}, about {}", file_size(bytes)),
-            (Some(file), None) => format!("{file}, size unknown"),
-            (None, _) => "No download source is known. Add a folder that contains it.".to_owned(),
+            (Some(file), Some(bytes)) => tr!("models-about-2", file, bytes = file_size(bytes)),
+            (Some(file), None) => tr!("models-size-unknown", file),
+            (None, _) => tr!("models-no-download-source-is-known-add").to_owned(),
         };
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
@@ -239,7 +249,7 @@ fn trigger_words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &Mo
     if model.trigger_words.is_empty() {
         return;
     }
-    title(ui, "Trigger words");
+    title(ui, tr!("models-trigger-words"));
     ui.horizontal_wrapped(|ui| {
         for word in &model.trigger_words {
             let command = models::Command::CopyTriggerWord(word.clone());
@@ -266,7 +276,7 @@ fn pairs(ui: &mut Ui, head: &str, pairs: &[(&'static str, String)]) {
 fn licence(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     let Some(terms) = &model.licence else { return };
     let palette = theme::palette(ui);
-    title(ui, "Licence");
+    title(ui, tr!("models-licence"));
     let notes = terms.notes().map(|it| format!(" ({it})")).unwrap_or_default();
     ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name())).color(palette.text)).wrap());
     if let Some(url) = terms.url() {
@@ -280,18 +290,18 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
         return;
     }
     let palette = theme::palette(ui);
-    title(ui, "On disk");
-    let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", file_size(it)));
+    title(ui, tr!("models-on-disk-2"));
+    let line = model.bytes.map_or_else(|| tr!("models-its-size-is-not-known").to_owned(), |it| tr!("models-in-all", value = file_size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     if model.shared_bytes > 0 {
-        let stays = if model.downloaded { ", and are kept when this one is deleted" } else { "" };
-        let line = format!("{} are shared with another model{stays}.", file_size(model.shared_bytes));
+        let stays = if model.downloaded { tr!("models-and-are-kept-when") } else { "" };
+        let line = tr!("models-are-shared-with-another", shared_bytes = file_size(model.shared_bytes), stays);
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
     if !model.downloaded {
         let words = match model.availability {
-            Availability::BuiltIn => "Part of Atelier.",
-            _ => "Used in place, in a folder of yours: Atelier never changes or deletes it.",
+            Availability::BuiltIn => tr!("models-part-of-atelier"),
+            _ => tr!("models-used-in-place-in"),
         };
         ui.add(Label::new(small(words, palette.weak)).wrap());
         copy_row(ui, state, commands, model);
@@ -299,8 +309,9 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
     }
     match state.models.checks.get(&model.id) {
         Some(FileCheck::Running { bytes, total }) => {
-            let done = total.map_or_else(|| file_size(*bytes), |total| format!("{} of {}", file_size(*bytes), file_size(total)));
-            ui.label(RichText::new(format!("Verifying: {done}")).color(palette.text));
+            let done =
+                total.map_or_else(|| file_size(*bytes), |total| tr!("models-of-2", bytes = file_size(*bytes), total = file_size(total)));
+            ui.label(RichText::new(tr!("models-verifying", done)).color(palette.text));
         }
         Some(FileCheck::Done(files)) => {
             for file in files {
@@ -315,7 +326,7 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
         if matches!(state.models.checks.get(&model.id), Some(FileCheck::Running { .. })) {
             named_button(ui, state, commands, models::Command::StopCheck(id()), &model.name);
         } else {
-            named_button(ui, state, commands, models::Command::CheckFiles(id()), &format!("of {}", model.name));
+            named_button(ui, state, commands, models::Command::CheckFiles(id()), &tr!("models-of-3", name = model.name));
         }
         named_button(ui, state, commands, models::Command::Delete(id()), &model.name);
     });
@@ -328,14 +339,14 @@ fn copy_row(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
         Some(copy) if copy.name == model.name => {
             let (done, all) = (copy.progress.done_bytes.load(Ordering::SeqCst), copy.progress.all_bytes.load(Ordering::SeqCst));
             let part = if all > 0 { done as f32 / all as f32 } else { 0.0 };
-            let words = format!("{} of {}", file_size(done), file_size(all));
-            ui.add(ProgressBar::new(part).text(words)).accessible_name(format!("Copy of {}", model.name));
+            let words = tr!("models-of-4", done = file_size(done), all = file_size(all));
+            ui.add(ProgressBar::new(part).text(words)).accessible_name(tr!("models-copy-of", name = model.name));
             named_button(ui, state, commands, models::Command::StopCopy, "");
             // Another thread counts.
             due::wake_in(ui.ctx(), PROGRESS_SECS);
         }
         _ if model.copied_file().is_some() => {
-            named_button(ui, state, commands, models::Command::CopyModel(model.id.clone()), &format!("of {}", model.name));
+            named_button(ui, state, commands, models::Command::CopyModel(model.id.clone()), &tr!("models-of-3", name = model.name));
         }
         _ => {}
     }

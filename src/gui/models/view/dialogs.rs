@@ -10,6 +10,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, modal, small};
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Licence prompt, shown once before a model is downloaded or used.
 pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -17,24 +18,24 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
     let palette = theme::palette(ui);
     let licence = &prompt.licence;
     let modal = modal(ui, "terms", |ui| {
-        ui.add(Label::new(bold(format!("{} has a licence of its own", prompt.name)).size(theme::TITLE).color(palette.strong)).wrap());
+        ui.add(Label::new(bold(tr!("models-has-a-licence-of", name = prompt.name)).size(theme::TITLE).color(palette.strong)).wrap());
         ui.add(Label::new(RichText::new(licence.name()).color(palette.text)).wrap());
         if licence.is_non_commercial() {
-            let words = "Non-commercial: this licence forbids commercial use of the model, and perhaps of its pictures.";
+            let words = tr!("models-non-commercial-this-licence");
             ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
         }
         if licence.is_gated() {
-            let words = "Downloading requires an account that accepted this licence on the model's page.";
+            let words = tr!("models-downloading-requires-an-account");
             ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
             if !matches!(prompt.next, LicensedAction::Use) && state.models.library.settings.token == TokenState::None {
-                let words = "Accept the licence there, then paste an access token of that account under Settings, on the left.";
+                let words = tr!("models-accept-the-licence-there");
                 ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
                 command_button(ui, state, commands, Command::Models(models::Command::FocusToken));
             }
         }
         match licence.url() {
             Some(url) => drop(command_button(ui, state, commands, Command::Models(models::Command::OpenLicence(url.to_owned())))),
-            None => drop(ui.label(small("The text of this licence is not known.", palette.weak))),
+            None => drop(ui.label(small(tr!("models-the-text-of-this"), palette.weak))),
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -52,14 +53,14 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
 pub(crate) fn size_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(prompt) = &state.models.size_prompt else { return };
     let palette = theme::palette(ui);
-    let modal = modal(ui, "download size", |ui| {
-        let words = format!("Download {} for {}?", file_size(prompt.bytes), prompt.name);
+    let modal = modal(ui, tr!("models-download-size"), |ui| {
+        let words = tr!("models-download-for", bytes = file_size(prompt.bytes), name = prompt.name);
         ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
         ui.add(Label::new(RichText::new(queue::time_needed(prompt.bytes, &state.models.queue)).color(palette.text)).wrap());
         if let Some(free) = prompt.free_bytes {
             let fits = free > prompt.bytes;
             let left = if fits {
-                format!("{} of disk space stay free.", file_size(free - prompt.bytes))
+                tr!("models-of-disk-space-stay", bytes = file_size(free - prompt.bytes))
             } else {
                 queue::no_room(prompt.bytes, free)
             };
@@ -85,9 +86,9 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(removal) = &state.models.removal else { return };
     let palette = theme::palette(ui);
     let modal = modal(ui, "removal", |ui| {
-        let words = format!("Move {} to the trash?", removal.name);
+        let words = tr!("models-move-to-the-trash", name = removal.name);
         ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
-        let words = format!("{} are moved; you can restore them from the trash, or download them again.", file_size(removal.bytes));
+        let words = tr!("models-are-moved-you-can", bytes = file_size(removal.bytes));
         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
         ScrollArea::vertical().max_height(180.0).show(ui, |ui| {
             for name in &removal.removed {
@@ -112,20 +113,17 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
 pub(crate) fn copy(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(dialog) = &state.models.copy_dialog else { return };
     let palette = theme::palette(ui);
-    let modal = modal(ui, "smaller copy", |ui| {
-        ui.add(Label::new(bold(format!("A smaller copy of {}", dialog.name)).size(theme::TITLE).color(palette.strong)).wrap());
+    let modal = modal(ui, tr!("models-smaller-copy"), |ui| {
+        ui.add(Label::new(bold(tr!("models-a-smaller-copy-of", name = dialog.name)).size(theme::TITLE).color(palette.strong)).wrap());
         match &dialog.sizes {
-            None => drop(ui.label(RichText::new("Counting…").color(palette.weak))),
+            None => drop(ui.label(RichText::new(tr!("models-counting")).color(palette.weak))),
             Some(Err(sentence)) => drop(ui.add(Label::new(RichText::new(sentence).color(palette.error)).wrap())),
             Some(Ok(sizes)) if sizes.copies.is_empty() => {
-                let words = "Its weights are as small as the types that are offered here.";
+                let words = tr!("models-its-weights-are-as");
                 ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
             }
             Some(Ok(sizes)) => {
-                let words = format!(
-                    "The file takes {}. The copy is written beside it, and the smaller it is, the less exact.",
-                    file_size(sizes.original_bytes)
-                );
+                let words = tr!("models-the-file-takes-the", original_bytes = file_size(sizes.original_bytes));
                 ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
                 for (weight_type, bytes) in &sizes.copies {
                     let command = models::Command::ChooseCopyType(*weight_type);

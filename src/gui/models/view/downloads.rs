@@ -1,5 +1,6 @@
 //! Download queue: a row for each download, moved by dragging or with the arrow keys.
 
+use atelier_language::tr;
 use eframe::egui::{
     Align, DragAndDrop, EventFilter, Frame, Id, Key, Label, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2,
 };
@@ -28,7 +29,7 @@ pub(crate) fn bar(ui: &mut Ui, entry: &JobSnapshot, name: &str) {
     let fraction = queue::fraction(entry);
     response.widget_info(|| WidgetInfo {
         value: fraction.map(|it| f64::from(it * 100.0)),
-        ..WidgetInfo::labeled(Role::ProgressIndicator, true, format!("Progress of {name}"))
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, tr!("models-progress-of", name))
     });
     ui.painter().rect_filled(rect, BAR_HEIGHT / 2.0, palette.line);
     let done = Rect::from_min_size(rect.min, vec2(rect.width() * fraction.unwrap_or(0.0), BAR_HEIGHT));
@@ -71,7 +72,7 @@ pub(crate) fn advice(ui: &mut Ui, state: &State, commands: &mut Commands, entry:
 pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.models;
-    heading(ui, "Downloads", |ui| {
+    heading(ui, tr!("models-downloads"), |ui| {
         if !view.queue.is_empty() {
             icon_button(ui, state, commands, Icon::Pause, Command::Models(models::Command::PauseAll));
             icon_button(ui, state, commands, Icon::Play, Command::Models(models::Command::ResumeAll));
@@ -83,7 +84,7 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     }
     let Some(total) = queue::summary(&view.queue) else {
         if view.downloads == DownloadsState::Ready {
-            ui.label(small("Nothing is downloading.", palette.weak));
+            ui.label(small(tr!("models-nothing-is-downloading"), palette.weak));
         }
         return;
     };
@@ -114,7 +115,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot,
     let response = last.map(|rect| {
         let here = Rect::from_min_size(ui.cursor().min, rect.size());
         let response = ui.interact(here, id, Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Place of {} in the queue: {}", entry.name, at + 1)));
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, tr!("models-place-of-in-the", name = entry.name, at = at + 1)));
         response
     });
     let is_dragged = DragAndDrop::payload::<DraggedDownload>(ui.ctx()).is_some_and(|it| it.0 == entry.id);

@@ -12,6 +12,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Least width of a card, in points.
 const MIN_CARD_WIDTH: f32 = 284.0;
@@ -140,20 +141,20 @@ fn note_presses(ui: &Ui, state: &State, columns: usize) -> bool {
 fn summary(state: &State) -> String {
     let view = &state.models;
     if !view.is_known {
-        return "Looking for models…".into();
+        return tr!("models-looking-for-models").into();
     }
     let shown = view.shown.len();
     let mut words = if view.shows_all() {
         let here = view.library.cards.iter().filter(|it| it.availability.is_here()).count();
-        format!("{here} on this machine, {} to download", view.library.cards.len() - here)
+        tr!("models-on-this-machine-to", here, here_2 = view.library.cards.len() - here)
     } else {
-        format!("{shown} of {} shown", view.library.cards.len())
+        tr!("models-of-shown", shown, cards = view.library.cards.len())
     };
     if let Some(bytes) = view.library.total_bytes.filter(|it| *it > 0) {
-        words = format!("{words} · {} on disk", file_size(bytes));
+        words = tr!("models-on-disk-3", words, bytes = file_size(bytes));
     }
     if !view.library.complete && view.library.listed {
-        words.push_str(" · looking into files…");
+        words.push_str(tr!("models-looking-into-files"));
     }
     words
 }
@@ -172,13 +173,13 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
     };
     if view.starter_count > 0 {
         let machine = match view.memory {
-            Some(MachineMemory { gpu_bytes: None, .. }) => "Good first models for this machine without a graphics card",
-            _ => "Good first models for this machine",
+            Some(MachineMemory { gpu_bytes: None, .. }) => tr!("models-good-first-models-for"),
+            _ => tr!("models-good-first-models-for-this-machine"),
         };
-        let order = if view.library.about_secs.is_empty() { "" } else { ", the quickest first" };
+        let order = if view.library.about_secs.is_empty() { "" } else { tr!("models-the-quickest-first") };
         rows.push(Row::Heading(format!("{machine}{order}")));
         rows.extend(cards(0, view.starter_count));
-        rows.push(Row::Heading("All other models".into()));
+        rows.push(Row::Heading(tr!("models-all-other-models").into()));
     }
     rows.extend(cards(view.starter_count, view.shown.len()));
     rows
@@ -224,12 +225,12 @@ fn empty_grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);
-        let words = if view.is_known { "No model matches" } else { "Looking for models" };
+        let words = if view.is_known { tr!("models-no-model-matches") } else { tr!("models-looking-for-models-2") };
         ui.label(bold(words).size(theme::HEADING).color(palette.strong));
         if view.is_known {
-            ui.label(RichText::new("Use fewer words, or remove a filter.").color(palette.weak));
+            ui.label(RichText::new(tr!("models-use-fewer-words-or")).color(palette.weak));
             if !view.search.trim().is_empty() {
-                let of = format!("for {}", view.search.trim());
+                let of = tr!("models-for", search = view.search.trim());
                 named_button(ui, state, commands, models::Command::SearchHub, &of);
             }
         }

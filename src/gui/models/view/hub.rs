@@ -12,6 +12,7 @@ use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{bold, command_button, command_control, small};
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Height of a row, in points.
 const ROW_HEIGHT: f32 = 44.0;
@@ -27,7 +28,7 @@ pub(crate) fn hub_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             command_button(ui, state, commands, Command::Models(back));
             let words = match (&hub.repository, &hub.query) {
                 (Some(repo), _) => repo.clone(),
-                (None, Some(text)) => format!("Hugging Face: {text}"),
+                (None, Some(text)) => tr!("models-hugging-face", text),
                 (None, None) => String::new(),
             };
             ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).truncate());
@@ -36,7 +37,7 @@ pub(crate) fn hub_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             (Some(_), _, Some(Ok(files))) => file_list(ui, state, commands, files, &palette),
             (None, Some(Ok(found)), _) => repository_list(ui, state, commands, found, &palette),
             (Some(_), _, Some(Err(sentence))) | (None, Some(Err(sentence)), _) => message(ui, sentence, &palette),
-            (Some(_), _, None) | (None, None, _) => message(ui, "Asking Hugging Face…", &palette),
+            (Some(_), _, None) | (None, None, _) => message(ui, tr!("models-asking-hugging-face"), &palette),
         }
     });
 }
@@ -52,15 +53,18 @@ fn message(ui: &mut Ui, words: &str, palette: &Palette) {
 
 fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &[Repository], palette: &Palette) {
     if found.is_empty() {
-        return message(ui, "No results. Use fewer or other words.", palette);
+        return message(ui, tr!("models-no-results-use-fewer"), palette);
     }
     ScrollArea::vertical().id_salt("hub scroll").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, found.len(), |ui, range| {
         for repo in found.get(range).unwrap_or_default() {
-            let mut words = vec![format!("{} downloads", short_count(repo.downloads)), format!("{} likes", short_count(repo.likes))];
+            let mut words = vec![
+                tr!("models-downloads-4", short_count = short_count(repo.downloads)),
+                tr!("models-likes", short_count = short_count(repo.likes)),
+            ];
             words.extend(repo.task.clone());
             words.extend(repo.licence.clone());
             if repo.gated {
-                words.push("needs an account".into());
+                words.push(tr!("models-needs-an-account").into());
             }
             let command = models::Command::OpenRepository(repo.id.clone());
             row(ui, state, commands, &repo.id, &words.join(" · "), command, palette);
@@ -70,9 +74,9 @@ fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &
 
 fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFile], palette: &Palette) {
     if files.is_empty() {
-        return message(ui, "No model files: only .safetensors, .gguf and .pth files can be used.", palette);
+        return message(ui, tr!("models-no-model-files-only"), palette);
     }
-    let words = "Each file is downloaded to its own folder. Atelier then detects its type.";
+    let words = tr!("models-each-file-is-downloaded");
     ui.label(small(words, palette.weak));
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {

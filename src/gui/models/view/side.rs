@@ -1,5 +1,6 @@
 //! Side panel: search, filters, download queue, and the sections of [`super::add`].
 
+use atelier_language::tr;
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
@@ -37,8 +38,8 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let mut text = view.search.clone();
         let wide = ui.available_width() - widgets::ROW_HEIGHT - 4.0;
         let id = Id::unique("search models");
-        let hover = format!("{}\nPress / or {}.", models::Command::SetSearch(String::new()).tooltip(), shortcut(ui));
-        let edit = TextEdit::singleline(&mut text).id(id).hint_text("Search models");
+        let hover = tr!("models-press-or", tooltip = models::Command::SetSearch(String::new()).tooltip(), shortcut = shortcut(ui));
+        let edit = TextEdit::singleline(&mut text).id(id).hint_text(tr!("models-search-models"));
         let response =
             widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(hover).accessible_name(models::Command::FocusSearch.label());
         if view.focus_search {
@@ -63,22 +64,23 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     let mut filter = view.filter.clone();
     let kinds: Vec<(Option<ModelKind>, &str)> =
-        [(None, "All")].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
-    choice(ui, "Kind", &mut filter.kind, &kinds);
+        [(None, tr!("models-all"))].into_iter().chain(ModelKind::ALL.map(|it| (Some(it), it.plural()))).collect();
+    choice(ui, tr!("models-kind"), &mut filter.kind, &kinds);
     let families: Vec<(Option<String>, &str)> =
-        [(None, "All")].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
-    choice(ui, "Family", &mut filter.family, &families);
+        [(None, tr!("models-all"))].into_iter().chain(view.library.families.iter().map(|it| (Some(it.clone()), it.as_str()))).collect();
+    choice(ui, tr!("models-family"), &mut filter.family, &families);
     let states: Vec<(Option<StateFilter>, &str)> =
-        [(None, "All")].into_iter().chain(StateFilter::ALL.map(|it| (Some(it), it.label()))).collect();
-    choice(ui, "State", &mut filter.state, &states);
-    let fits: Vec<(Option<FitFilter>, &str)> = [(None, "All")].into_iter().chain(FitFilter::ALL.map(|it| (Some(it), it.label()))).collect();
-    choice(ui, "Fits", &mut filter.fit, &fits);
+        [(None, tr!("models-all"))].into_iter().chain(StateFilter::ALL.map(|it| (Some(it), it.label()))).collect();
+    choice(ui, tr!("models-state"), &mut filter.state, &states);
+    let fits: Vec<(Option<FitFilter>, &str)> =
+        [(None, tr!("models-all"))].into_iter().chain(FitFilter::ALL.map(|it| (Some(it), it.label()))).collect();
+    choice(ui, tr!("models-fits"), &mut filter.fit, &fits);
     if filter != view.filter {
         commands.push(Command::Models(models::Command::SetFilter(filter)));
     }
     let mut sort = view.sort;
     let sorts: Vec<(Sort, &str)> = Sort::ALL.map(|it| (it, it.label())).into();
-    choice(ui, "Order", &mut sort, &sorts);
+    choice(ui, tr!("models-order"), &mut sort, &sorts);
     if sort != view.sort {
         commands.push(Command::Models(models::Command::SetSort(sort)));
     }
@@ -86,13 +88,13 @@ fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Row with a drop-down list.
 fn choice<T: Clone + PartialEq>(ui: &mut Ui, label: &str, value: &mut T, all: &[(T, &str)]) {
-    let hover = if label == "Order" {
+    let hover = if label == tr!("models-order") {
         models::Command::SetSort(Sort::Name).tooltip()
     } else {
         models::Command::SetFilter(Filter::default()).tooltip()
     };
     row(ui, label, |ui| {
-        let now = all.iter().find(|(it, _)| it == value).map_or("All", |(_, words)| words);
+        let now = all.iter().find(|(it, _)| it == value).map_or(tr!("models-all"), |(_, words)| words);
         let combo = ComboBox::from_id_salt(("models", label)).icon(widgets::chevron).width(ui.available_width()).selected_text(now);
         let shown = combo.show_ui(ui, |ui| {
             for (it, words) in all {

@@ -11,6 +11,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, heading, icon_button, middle_elided};
 use atelier_core::format::memory_size;
+use atelier_language::tr;
 use atelier_studio::{logs, version};
 
 /// Width of the dialog, in points.
@@ -28,10 +29,10 @@ pub(crate) fn about(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let modal = Modal::new(Id::unique("about")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(WIDTH);
         ui.label(bold("Atelier").size(theme::HEADING).color(palette.strong));
-        ui.label(RichText::new(format!("Version {}", version::FULL)).color(palette.text));
+        ui.label(RichText::new(tr!("program-version", version = version::FULL)).color(palette.text));
         ui.add(Label::new(RichText::new(engine()).color(palette.weak)).wrap());
-        ui.label(RichText::new("Free software, under the MIT or the Apache licence 2.0, as you like.").color(palette.weak));
-        heading(ui, "Where your files are", |_| {});
+        ui.label(RichText::new(tr!("program-free-software-under-the")).color(palette.weak));
+        heading(ui, tr!("program-where-your-files-are"), |_| {});
         for (place, name, folder, file) in places(state) {
             let open = Command::OpenPlace(place, folder.clone(), file);
             place_row(ui, state, commands, name, &folder, open);
@@ -51,7 +52,7 @@ pub(crate) fn about(ui: &mut Ui, state: &State, commands: &mut Commands) {
 }
 
 fn engine() -> String {
-    format!("Engine: stable-diffusion.cpp and ggml, from {}", atelier_engine::version())
+    tr!("program-engine-stable-diffusion-cpp", version = atelier_engine::version())
 }
 
 /// Each folder with its name, and the file in it that matters.
@@ -61,10 +62,10 @@ fn places(state: &State) -> Vec<(Place, &'static str, PathBuf, Option<PathBuf>)>
     let models = if root.as_os_str().is_empty() { &paths.models } else { root };
     let settings = paths.settings_file.parent().unwrap_or(Path::new("")).to_owned();
     vec![
-        (Place::Models, "Models", models.clone(), None),
-        (Place::Pictures, "Pictures", state.create.pictures_folder.clone(), None),
-        (Place::Settings, "Settings", settings, Some(paths.settings_file.clone())),
-        (Place::Logs, "Logs", logs::folder(paths), None),
+        (Place::Models, tr!("program-models"), models.clone(), None),
+        (Place::Pictures, tr!("program-pictures"), state.create.pictures_folder.clone(), None),
+        (Place::Settings, tr!("common-settings"), settings, Some(paths.settings_file.clone())),
+        (Place::Logs, tr!("program-logs"), logs::folder(paths), None),
     ]
 }
 
@@ -86,7 +87,7 @@ fn place_row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, fo
 
 /// Versions, system and devices as text.
 fn details(state: &State) -> String {
-    let mut lines = vec![format!("Atelier {}", version::FULL), engine(), format!("System: {}", version::system())];
+    let mut lines = vec![tr!("program-atelier", version = version::FULL), engine(), tr!("program-system", system = version::system())];
     for device in &state.devices.board.devices {
         lines.push(format!("{}: {}, {}", device.name, device.description, memory_size(device.memory_total_bytes)));
     }

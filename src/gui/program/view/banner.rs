@@ -12,6 +12,7 @@ use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::command_button;
+use atelier_language::tr;
 use atelier_studio::updates::{UpdateChoice, Version};
 
 /// A line with its buttons, the one that matters last.
@@ -54,7 +55,7 @@ fn backups(recovery: &Recovery) -> Option<Banner> {
         let files = recovery.problems.iter().map(named).collect::<Vec<_>>().join("; ");
         return Some(Banner {
             icon: Icon::Warning,
-            words: format!("Some canvases could not be reopened. They are still in {files}."),
+            words: tr!("program-some-canvases-could-not", files),
             buttons: vec![canvas::Command::DismissBackups.into(), canvas::Command::ShowBackups.into()],
         });
     }
@@ -63,8 +64,8 @@ fn backups(recovery: &Recovery) -> Option<Banner> {
     is_offered.then(|| Banner {
         icon: Icon::Reuse,
         words: match count {
-            1 => "A canvas of an earlier session can be opened again.".to_owned(),
-            _ => format!("{count} canvases of earlier sessions can be opened again."),
+            1 => tr!("program-a-canvas-of-an").to_owned(),
+            _ => tr!("program-canvases-of-earlier-sessions", count),
         },
         buttons: vec![canvas::Command::PutBackupsOff.into(), canvas::Command::OpenBackup.into()],
     })
@@ -79,21 +80,21 @@ fn most_urgent(state: &State) -> Option<Banner> {
         let name = crash.report.file_name().unwrap_or_default().to_string_lossy();
         return Some(Banner {
             icon: Icon::Warning,
-            words: format!("Atelier crashed last time. A report was saved to {name}; nothing was sent."),
+            words: tr!("program-atelier-crashed-last-time", name),
             buttons: vec![program::Command::DismissCrashReport.into(), program::Command::ShowCrashReport.into()],
         });
     }
     if let Some(release) = &updates.release {
         return Some(Banner {
             icon: Icon::Reuse,
-            words: format!("Version {} of Atelier is available. You have {}.", release.version, Version::of_program()),
+            words: tr!("program-version-of-atelier-is", version = release.version, of_program = Version::of_program()),
             buttons: vec![program::Command::DismissRelease.into(), program::Command::OpenReleasePage.into()],
         });
     }
     let is_question = updates.feed.is_some() && updates.settings.choice == UpdateChoice::Unasked;
     is_question.then(|| Banner {
         icon: Icon::Reuse,
-        words: "May Atelier check for updates? It asks a server for one small file and sends nothing about you.".to_owned(),
+        words: tr!("program-may-atelier-check-for").to_owned(),
         buttons: vec![program::Command::SetWeeklyUpdates(false).into(), program::Command::SetWeeklyUpdates(true).into()],
     })
 }

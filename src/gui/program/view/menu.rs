@@ -1,6 +1,6 @@
 //! The menu at the right end of the bar: what concerns the program and not the picture.
 
-use eframe::egui::{Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, CollapsingHeader, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -10,19 +10,20 @@ use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
 use crate::gui::{palette, program, sharing};
+use atelier_language::{Language, chosen_language, tr};
 use atelier_studio::updates::UpdateChoice;
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 216.0;
-const NAME: &str = "Menu";
 
 /// The button that opens the menu.
 pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, sharing, keys, updates and information about Atelier.");
+    let button = bare_icon(ui, Icon::Menu, tr!("program-menu")).on_hover_text(tr!("program-text-size-sharing-keys"));
     // A size is often pressed several times.
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
+    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("program-menu")).show(|ui| {
         ui.set_width(WIDTH);
         size(ui, state, commands);
+        languages(ui, state, commands);
         ui.separator();
         if entry(ui, state, commands, WindowCommand::ToggleSidePanel) {
             ui.close();
@@ -51,7 +52,7 @@ fn updates(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut wanted = is_weekly;
     ui.horizontal(|ui| {
         ui.add_space(2.0);
-        ui.checkbox(&mut wanted, "Check for updates once a week").on_hover_text(program::Command::SetWeeklyUpdates(true).tooltip());
+        ui.checkbox(&mut wanted, tr!("program-check-for-updates-once")).on_hover_text(program::Command::SetWeeklyUpdates(true).tooltip());
     });
     if wanted != is_weekly {
         commands.push(program::Command::SetWeeklyUpdates(wanted));
@@ -65,6 +66,26 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into
     // A text at the right end keeps the label at the left.
     let button = Button::new(label).right_text("").frame_when_inactive(false).min_size(vec2(WIDTH, ROW_HEIGHT));
     command_control(ui, state, commands, command, |ui| ui.add(button).accessible_name(label)).clicked()
+}
+
+/// The languages, each in its own words, folded under the one in use.
+fn languages(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let chosen = state.shared.language.chosen;
+    let heading = tr!("program-language", language = chosen_language().own_name());
+    let header = CollapsingHeader::new(heading).id_salt("languages").show(ui, |ui| {
+        for language in [None].into_iter().chain(Language::ALL.map(Some)) {
+            let words = match language {
+                None => tr!("program-as-the-system-has").to_owned(),
+                Some(it) if it.is_machine_made() => tr!("program-language-by-a-machine", language = it.own_name()),
+                Some(it) => it.own_name().to_owned(),
+            };
+            let command = WindowCommand::SetLanguage(language);
+            command_control(ui, state, commands, command, |ui| {
+                ui.add(Button::selectable(language == chosen, words)).accessible_name(command.label())
+            });
+        }
+    });
+    header.header_response.on_hover_text(tr!("program-choose-the-language-of"));
 }
 
 /// Size of text and controls: smaller, the present one, larger.
@@ -81,7 +102,7 @@ fn size(ui: &mut Ui, state: &State, commands: &mut Commands) {
         icon_button(ui, state, commands, Icon::Minus, WindowCommand::Smaller);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.add_space(2.0);
-            ui.label(RichText::new("Text size").color(palette.text));
+            ui.label(RichText::new(tr!("program-text-size")).color(palette.text));
         });
     });
 }

@@ -16,6 +16,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, command_control, heading, icon_button};
 use atelier_gallery::queue::PauseMode;
+use atelier_language::tr;
 use atelier_studio::queue::CrashAnswer;
 
 /// Width of the panel, in points.
@@ -42,20 +43,22 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let queue = &state.shared.queue;
     let age_secs = queue.at.elapsed().as_secs_f64();
-    heading(ui, "Queue", |ui| {
+    heading(ui, tr!("queue-queue"), |ui| {
         if queue.pause == PauseMode::No {
             icon_button(ui, state, commands, Icon::Pause, Command::Pause);
         } else {
             icon_button(ui, state, commands, Icon::Play, Command::Resume);
         }
-        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Hide the queue"));
+        command_control(ui, state, commands, Command::Toggle, |ui| {
+            crate::gui::widgets::bare_icon(ui, Icon::Close, tr!("queue-hide-the-queue"))
+        });
     });
     let summary = words::summary(queue, age_secs);
     ui.add(Label::new(RichText::new(summary).size(theme::SMALL).color(palette.text)).wrap());
     if queue.ends_in_secs().is_some() {
         due::animate(ui.ctx(), 1.0);
     }
-    CollapsingHeader::new("All jobs").icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
+    CollapsingHeader::new(tr!("queue-all-jobs")).icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
         ui.horizontal_wrapped(|ui| {
             for command in [Command::PauseNow, Command::CancelWaiting, Command::CancelAll] {
                 command_button(ui, state, commands, command);
@@ -86,7 +89,7 @@ fn question(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// What is being done with the job whose settings are in the Create view.
 fn editing(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.queue.editing.is_some() {
-        card(ui, "The settings of a waiting job are in the Create view. Change them there.", |ui| {
+        card(ui, tr!("queue-the-settings-of-a"), |ui| {
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::SaveEdit));
             command_button(ui, state, commands, Command::StopEdit);
         });
@@ -110,8 +113,8 @@ fn rows(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if queue.rows.is_empty() {
         ui.add_space(40.0);
         ui.with_layout(Layout::top_down(Align::Center), |ui| {
-            ui.label(bold("Nothing waits").color(palette.strong));
-            let hint = "Queued pictures wait here, even while Atelier is closed.";
+            ui.label(bold(tr!("queue-nothing-waits-2")).color(palette.strong));
+            let hint = tr!("queue-queued-pictures-wait-here");
             ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
         });
         return;
@@ -137,7 +140,7 @@ fn last_place(ui: &mut Ui, commands: &mut Commands) {
     ui.painter().text(
         rect.center(),
         eframe::egui::Align2::CENTER_CENTER,
-        "Drop here to move to the end",
+        tr!("queue-drop-here-to-move"),
         eframe::egui::TextStyle::Body.resolve(ui.style()),
         palette.weak,
     );

@@ -16,6 +16,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_control};
 use atelier_gallery::queue::{JobState, QueuedJobId};
+use atelier_language::tr;
 use atelier_studio::queue::QueueRow;
 
 /// Height of a row, in points.
@@ -42,7 +43,7 @@ pub(super) fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, at: usiz
     // Before its buttons, so that these come first.
     let response =
         ui.interact(rect, Id::unique(("queued job", id.0)), if row.can_change() { Sense::click_and_drag() } else { Sense::click() });
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Job {}: {title}", at + 1)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, tr!("queue-job", at = at + 1, title)));
     if response.clicked() {
         response.request_focus();
     }
@@ -126,15 +127,15 @@ fn picture<'a>(state: &'a State, row: &QueueRow) -> Option<&'a TextureHandle> {
 /// The button with everything else that can be done with a job.
 fn menu(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow, title: &str) {
     let id = row.job.id;
-    let button = bare_icon(ui, Icon::Dots, &format!("More for “{title}”")).on_hover_text("Edit, duplicate, try again, choose a device.");
-    Popup::menu(&button).accessible_name("Job").show(|ui| {
+    let button = bare_icon(ui, Icon::Dots, &tr!("queue-more-for", title)).on_hover_text(tr!("queue-edit-duplicate-try-again"));
+    Popup::menu(&button).accessible_name(tr!("queue-job-2")).show(|ui| {
         ui.set_width(MENU_WIDTH);
         for command in [Command::Edit(id), Command::Duplicate(id), Command::Retry(id)] {
             let label = command.label().to_owned();
             entry(ui, state, commands, command, &label, false);
         }
         ui.separator();
-        ui.label(RichText::new("Runs on").size(theme::SMALL).color(theme::palette(ui).weak));
+        ui.label(RichText::new(tr!("queue-runs-on")).size(theme::SMALL).color(theme::palette(ui).weak));
         let any = Command::Pin(id, None);
         let label = any.label().to_owned();
         entry(ui, state, commands, any, &label, row.job.device.is_none());

@@ -4,13 +4,14 @@ use crate::gui::shared::EngineJob;
 use atelier_core::format::duration;
 use atelier_core::plain_text::plain_line;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_language::tr;
 use atelier_studio::queue::{QueueRow, QueueSnapshot};
 
 /// Beginning of a prompt, or what stands for none.
 #[must_use]
 pub(super) fn title(row: &QueueRow) -> String {
     let prompt = row.job.recipe.prompt.trim();
-    if prompt.is_empty() { "A picture without a prompt".into() } else { prompt.split_whitespace().collect::<Vec<_>>().join(" ") }
+    if prompt.is_empty() { tr!("queue-a-picture-without-a").into() } else { prompt.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
 /// State of a job, or why it waits. `running`: what the engine says of it.
@@ -18,18 +19,19 @@ pub(super) fn title(row: &QueueRow) -> String {
 pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
     let job = &row.job;
     let count = job.picture_count();
-    let of_pictures = || if count > 1 { format!(" · {} of {count} pictures", job.pictures.len()) } else { String::new() };
+    let of_pictures = || if count > 1 { tr!("queue-of-pictures", pictures = job.pictures.len(), count) } else { String::new() };
     let words = match (job.state, &row.reason) {
-        (JobState::Done, _) => "Done".into(),
-        (JobState::Cancelled, _) => "Cancelled".into(),
-        (JobState::Failed, _) => format!("Failed: {}", job.reason.as_deref().unwrap_or("reason unknown")),
+        (JobState::Done, _) => tr!("queue-done").into(),
+        (JobState::Cancelled, _) => tr!("queue-cancelled").into(),
+        (JobState::Failed, _) => tr!("queue-failed", as_deref = job.reason.as_deref().unwrap_or(tr!("queue-reason-unknown"))),
         (_, Some(reason)) => reason.sentence(),
-        (JobState::Running, None) => {
-            running.map_or_else(|| "Running".into(), |job| if job.stopping { "Stopping".into() } else { job.progress.what() })
-        }
-        (JobState::Waiting | JobState::Held, None) => "Waiting".into(),
+        (JobState::Running, None) => running.map_or_else(
+            || tr!("queue-running").into(),
+            |job| if job.stopping { tr!("queue-stopping").into() } else { job.progress.what() },
+        ),
+        (JobState::Waiting | JobState::Held, None) => tr!("queue-waiting").into(),
     };
-    let moved = if job.is_moved_up && !job.state.is_ended() { " · moved up: its model is loaded" } else { "" };
+    let moved = if job.is_moved_up && !job.state.is_ended() { tr!("queue-moved-up-its-model") } else { "" };
     format!("{words}{}{moved}", of_pictures())
 }
 
@@ -38,13 +40,13 @@ pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
 pub(super) fn details(row: &QueueRow, age_secs: f64) -> String {
     let mut parts = Vec::new();
     if !row.job.owner.is_person() {
-        parts.push(format!("for {}", plain_line(row.job.owner.name())));
+        parts.push(tr!("queue-for", plain_line = plain_line(row.job.owner.name())));
     }
     if let Some(secs) = row.ends_in_secs {
-        parts.push(format!("ready in about {}", left(secs - age_secs)));
+        parts.push(tr!("queue-ready-in-about", left = left(secs - age_secs)));
     }
     if let Some(device) = &row.job.device {
-        parts.push(format!("on {device}"));
+        parts.push(tr!("queue-on", device));
     }
     if !row.job.model.is_empty() {
         parts.push(row.job.model.clone());
@@ -58,20 +60,20 @@ pub(super) fn summary(queue: &QueueSnapshot, age_secs: f64) -> String {
     let open = queue.rows.iter().filter(|row| !row.job.state.is_ended());
     let pictures: usize = open.map(|row| row.job.picture_count() as usize - row.job.pictures.len()).sum();
     let mut words = match pictures {
-        0 => "Nothing waits".to_owned(),
-        1 => "1 picture to make".to_owned(),
-        pictures => format!("{pictures} pictures to make"),
+        0 => tr!("queue-nothing-waits-2").to_owned(),
+        1 => tr!("queue-1-picture-to-make").to_owned(),
+        pictures => tr!("queue-pictures-to-make", pictures),
     };
     if let Some(secs) = queue.ends_in_secs() {
-        words.push_str(" · about ");
+        words.push_str(tr!("queue-about"));
         words.push_str(&left(secs - age_secs));
-        words.push_str(" left");
+        words.push_str(tr!("queue-left"));
     }
     let runs = queue.rows.iter().any(|row| row.job.state == JobState::Running);
     match queue.pause {
         PauseMode::No => {}
-        PauseMode::AfterPicture if runs => words += " · paused after this picture",
-        PauseMode::AfterPicture | PauseMode::Now => words += " · paused",
+        PauseMode::AfterPicture if runs => words += tr!("queue-paused-after-this-picture"),
+        PauseMode::AfterPicture | PauseMode::Now => words += tr!("queue-paused"),
     }
     words
 }
@@ -83,8 +85,8 @@ pub(super) fn question(queue: &QueueSnapshot) -> Option<String> {
     let first = rows.next()?;
     let more = rows.count();
     let reason = first.reason.as_ref().map(atelier_studio::queue::WaitReason::sentence).unwrap_or_default();
-    let others = if more > 0 { format!(" {more} more jobs were running.") } else { String::new() };
-    Some(format!("{reason}: “{}”.{others} Start again?", title(first)))
+    let others = if more > 0 { tr!("queue-more-jobs-were-running", more) } else { String::new() };
+    Some(tr!("queue-start-again-2", reason, title = title(first), others))
 }
 
 fn left(secs: f64) -> String {

@@ -1,0 +1,195 @@
+//! The texts of each language, read once.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::OnceLock;
+
+use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentArgs, FluentError, FluentResource, FluentValue};
+use unic_langid::LanguageIdentifier;
+
+use crate::language::{Language, chosen_language};
+
+/// The files of a language, one for each part of the window.
+macro_rules! files {
+    ($tag:literal) => {
+        [
+            include_str!(concat!("../texts/", $tag, "/canvas.ftl")),
+            include_str!(concat!("../texts/", $tag, "/common.ftl")),
+            include_str!(concat!("../texts/", $tag, "/create.ftl")),
+            include_str!(concat!("../texts/", $tag, "/devices.ftl")),
+            include_str!(concat!("../texts/", $tag, "/gallery.ftl")),
+            include_str!(concat!("../texts/", $tag, "/grid.ftl")),
+            include_str!(concat!("../texts/", $tag, "/guides.ftl")),
+            include_str!(concat!("../texts/", $tag, "/live.ftl")),
+            include_str!(concat!("../texts/", $tag, "/memory.ftl")),
+            include_str!(concat!("../texts/", $tag, "/models.ftl")),
+            include_str!(concat!("../texts/", $tag, "/palette.ftl")),
+            include_str!(concat!("../texts/", $tag, "/program.ftl")),
+            include_str!(concat!("../texts/", $tag, "/queue.ftl")),
+            include_str!(concat!("../texts/", $tag, "/sharing.ftl")),
+            include_str!(concat!("../texts/", $tag, "/styles.ftl")),
+            include_str!(concat!("../texts/", $tag, "/window.ftl")),
+        ]
+    };
+}
+
+const fn files(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::English => &files!("en"),
+        Language::German => &files!("de"),
+        Language::Japanese => &files!("ja"),
+    }
+}
+
+/// A language, read.
+struct Texts {
+    /// What needs no value, by id: the interface asks for hundreds of them a frame.
+    plain: HashMap<&'static str, &'static str>,
+    bundle: FluentBundle<FluentResource>,
+}
+
+impl Texts {
+    /// Reads the files of a language; what cannot be read in them is left out, and is English then.
+    fn read(language: Language) -> Self {
+        let tag: LanguageIdentifier = language.tag().parse().unwrap_or_default();
+        let mut bundle = FluentBundle::new_concurrent(vec![tag]);
+        // Values are names, numbers and sizes; marks around them would be letters without a glyph.
+        bundle.set_use_isolating(false);
+        let mut ids: Vec<&'static str> = Vec::new();
+        for &file in files(language) {
+            let resource = match FluentResource::try_new(file.to_owned()) {
+                Ok(resource) | Err((resource, _)) => resource,
+            };
+            let _ids_twice = bundle.add_resource(resource);
+            ids.extend(
+                file.lines().filter_map(|line| line.split_once(" =")).map(|(id, _)| id).filter(|id| !id.starts_with([' ', '#', '-'])),
+            );
+        }
+        let plain = ids.into_iter().filter_map(|id| Some((id, &*Box::leak(format(&bundle, id, None)?.into_boxed_str())))).collect();
+        Self { plain, bundle }
+    }
+
+    /// The texts of a language. They are read at the first call, in about 10 ms, and kept.
+    fn of(language: Language) -> &'static Self {
+        static TEXTS: [OnceLock<Texts>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
+        TEXTS[language as usize].get_or_init(|| Self::read(language))
+    }
+}
+
+/// The text of an id, if all its variables have values.
+fn format(bundle: &FluentBundle<FluentResource>, id: &str, args: Option<&FluentArgs>) -> Option<String> {
+    let pattern = bundle.get_message(id)?.value()?;
+    let mut errors: Vec<FluentError> = Vec::new();
+    let text = bundle.format_pattern(pattern, args, &mut errors).into_owned();
+    errors.is_empty().then_some(text)
+}
+
+/// The text of an id that has no variables, in the chosen language. An id without a text is its own.
+#[must_use]
+pub fn text(id: &'static str) -> &'static str {
+    let known = |language| Texts::of(language).plain.get(id).copied();
+    known(chosen_language()).or_else(|| known(Language::English)).unwrap_or(id)
+}
+
+/// The text of an id with these values of its variables, in the chosen language.
+#[must_use]
+pub fn text_with(id: &'static str, values: &[(&'static str, &dyn Display)]) -> String {
+    let args: FluentArgs = values.iter().map(|(name, value)| (*name, fluent_value(value.to_string()))).collect();
+    let known = |language| format(&Texts::of(language).bundle, id, Some(&args));
+    known(chosen_language()).or_else(|| known(Language::English)).unwrap_or_else(|| id.to_owned())
+}
+
+/// A value as Fluent takes it: whole numbers select plural forms, and read the same as letters.
+fn fluent_value(text: String) -> FluentValue<'static> {
+    // Up to 9 digits: Fluent's numbers are f64.
+    match text.parse::<u32>() {
+        Ok(number) if text.len() <= 9 && number.to_string() == text => FluentValue::from(number),
+        _ => FluentValue::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
+    use fluent_syntax::parser::parse;
+
+    use super::*;
+
+    /// The variables of a text.
+    fn variables<'a>(pattern: &Pattern<&'a str>, found: &mut BTreeSet<&'a str>) {
+        for element in &pattern.elements {
+            let PatternElement::Placeable { expression } = element else { continue };
+            match expression {
+                Expression::Inline(InlineExpression::VariableReference { id }) => {
+                    found.insert(id.name);
+                }
+                Expression::Inline(_) => {}
+                Expression::Select { selector, variants } => {
+                    if let InlineExpression::VariableReference { id } = selector {
+                        found.insert(id.name);
+                    }
+                    variants.iter().for_each(|it| variables(&it.value, found));
+                }
+            }
+        }
+    }
+
+    /// Ids and variables of a language.
+    fn messages(language: Language) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+        let mut messages = BTreeMap::new();
+        for &file in files(language) {
+            let resource = parse(file).unwrap_or_else(|(_, errors)| panic!("{language:?}: {errors:?}"));
+            for entry in resource.body {
+                let Entry::Message(message) = entry else { panic!("{language:?}: {entry:?} is no message") };
+                let mut found = BTreeSet::new();
+                variables(message.value.as_ref().unwrap(), &mut found);
+                assert!(messages.insert(message.id.name, found).is_none(), "{language:?}: {} stands twice", message.id.name);
+            }
+        }
+        messages
+    }
+
+    #[test]
+    fn every_language_has_the_same_texts_with_the_same_variables() {
+        let english = messages(Language::English);
+        for language in Language::ALL {
+            let own = messages(language);
+            let lacking: Vec<_> = english.keys().filter(|id| !own.contains_key(*id)).collect();
+            let unknown: Vec<_> = own.keys().filter(|id| !english.contains_key(*id)).collect();
+            assert!(lacking.is_empty() && unknown.is_empty(), "{language:?} lacks {lacking:?}, and has of its own {unknown:?}");
+            let different: Vec<_> = own.iter().filter(|(id, found)| english[*id] != **found).collect();
+            assert!(different.is_empty(), "{language:?} has other variables: {different:?}");
+        }
+    }
+
+    #[test]
+    fn texts_without_variables_are_kept_and_all_others_take_values() {
+        for language in Language::ALL {
+            let texts = Texts::of(language);
+            for (id, variables) in messages(language) {
+                assert_eq!(texts.plain.contains_key(id), variables.is_empty(), "{language:?}: {id}");
+                let args: FluentArgs = variables.iter().map(|name| (*name, FluentValue::from(3))).collect();
+                let text = format(&texts.bundle, id, Some(&args));
+                assert!(text.is_some_and(|it| !it.trim().is_empty() && !it.contains("{ $")), "{language:?}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_numbers_and_all_else_stays_as_it_is() {
+        let shown = |text: &str| fluent_value(text.to_owned());
+        assert!(matches!(shown("3"), FluentValue::Number(_)) && matches!(shown("0"), FluentValue::Number(_)));
+        for text in ["007", "+3", "3.0", "", "1234567890", "-1", "３"] {
+            assert_eq!(shown(text), FluentValue::from(text.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_id_without_a_text_is_its_own_text() {
+        assert_eq!(text("no-such-id"), "no-such-id");
+        assert_eq!(text_with("no-such-id", &[("a", &1)]), "no-such-id");
+    }
+}

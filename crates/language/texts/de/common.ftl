@@ -1,0 +1,17 @@
+common-copied = Kopiert
+common-copy = Kopieren
+common-try-again = Erneut versuchen
+common-not-now = Nicht jetzt
+common-cancel = Abbrechen
+common-accept = Annehmen
+common-a-file-dialog-is = Ein Dateidialog ist schon geöffnet.
+common-png-picture = PNG-Bild
+common-size = Größe
+common-add = Hinzufügen
+common-close = Schließen
+common-start-from-this-picture = Von diesem Bild ausgehen
+common-there-is-no-question = Es gibt keine Frage.
+common-settings = Einstellungen
+common-search = Suchen
+common-type-a-name-first = Zuerst einen Namen eingeben.
+common-name = Name

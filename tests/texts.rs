@@ -1,0 +1,334 @@
+//! What a person reads in the window stands in the files of `atelier-language`, and nowhere else:
+//! held over the source text of `src/gui`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// Calls whose words no person reads: names of controls, threads and textures, and the log.
+const NOT_READ: &[&str] = &[
+    "Id::unique",
+    "Id::new",
+    "id_salt",
+    "from_id_salt",
+    "with",
+    "push_id",
+    "Panel::left",
+    "Panel::right",
+    "Panel::top",
+    "Panel::bottom",
+    "load_texture",
+    "texture",
+    "run_alone",
+    "WorkerQueue::start",
+    "InputQueue::start",
+    "request_discard",
+    "expect",
+    "run_native",
+    "with_title",
+    "trace!",
+    "debug!",
+    "info!",
+    "warn!",
+    "error!",
+    "assert!",
+    "assert_eq!",
+    "debug_assert!",
+    "unreachable!",
+    "panic!",
+    "format_description!",
+];
+
+/// Words that are the same in every language, or that another program reads.
+const NAMES: &[&str] = &[
+    // Of things.
+    "Atelier",
+    "Hugging Face",
+    "Inter",
+    "Lucide",
+    "Lanczos",
+    "OpenRaster",
+    // Of new files and folders.
+    "Canvas.png",
+    "Canvas.ora",
+    "Canvas.atelier",
+    "Pictures",
+    // Keys, as they are engraved.
+    "Tab",
+    "Escape",
+    "Alt",
+    "Space",
+    "Delete",
+    "Enter",
+    "Ctrl+D",
+    "Ctrl",
+    "Shift",
+    "Command",
+    "Cmd",
+    // Settings as the history of changes names them.
+    "Prompt",
+    "Negative prompt",
+    "prompt",
+    "negative prompt",
+    // A prompt with which a model is tried.
+    "a lake between mountains at dawn, mist over the water, pine trees, soft light",
+];
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("tests") {
+                files(&path, found);
+            }
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The window's source files, without its tests.
+fn sources() -> Vec<(PathBuf, TokenStream)> {
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gui"), &mut found);
+    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap().parse().unwrap())).collect()
+}
+
+/// A literal text, the call that it is handed to, and its line.
+#[derive(Debug, PartialEq)]
+struct Literal {
+    text: String,
+    call: String,
+    line: usize,
+}
+
+/// A use of `tr!` with the names of its values.
+#[derive(Debug, PartialEq)]
+struct Use {
+    id: String,
+    variables: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Found {
+    literals: Vec<Literal>,
+    uses: Vec<Use>,
+}
+
+/// The name of the call whose brackets come next: `Id::unique`, `small`, `tr!`.
+fn call_before(before: &[TokenTree]) -> String {
+    let mut name = String::new();
+    for tree in before.iter().rev() {
+        match tree {
+            TokenTree::Ident(ident) if name.is_empty() || name.starts_with("::") || name == "!" => name = format!("{ident}{name}"),
+            TokenTree::Punct(mark) if mark.as_char() == ':' || (mark.as_char() == '!' && name.is_empty()) => {
+                name = format!("{}{name}", mark.as_char());
+            }
+            _ => break,
+        }
+    }
+    let parts: Vec<&str> = name.split("::").collect();
+    parts[parts.len().saturating_sub(2)..].join("::").trim_start_matches(':').to_owned()
+}
+
+/// True for `#[cfg(test)]`'s brackets.
+fn is_cfg_test(group: &Group) -> bool {
+    group.stream().to_string().replace(' ', "") == "cfg(test)"
+}
+
+fn search(stream: TokenStream, call: &str, found: &mut Found) {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let mut at = 0;
+    let mut is_test = false;
+    while let Some(tree) = trees.get(at) {
+        match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket && is_attribute(&trees[..at]) => {
+                is_test |= is_cfg_test(group)
+            }
+            TokenTree::Group(group) if is_test => {
+                // The body of what is only for tests ends it; brackets before it are its arguments.
+                is_test = group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Group(group) => {
+                let name = match group.delimiter() {
+                    Delimiter::Parenthesis | Delimiter::Bracket => call_before(&trees[..at]),
+                    Delimiter::Brace | Delimiter::None => String::new(),
+                };
+                if name == "tr!" {
+                    found.uses.extend(use_of(group.stream()));
+                }
+                // An array, a tuple or a `format!` is handed on to the call around it.
+                let handed_on = name.is_empty() && group.delimiter() != Delimiter::Brace || name == "format!" || name == "Some";
+                search(group.stream(), if handed_on { call } else { &name }, found);
+            }
+            TokenTree::Punct(mark) if mark.as_char() == ';' => is_test = false,
+            TokenTree::Literal(literal) if !is_test => {
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                    found.literals.push(Literal { text: text.value(), call: call.to_owned(), line: literal.span().start().line });
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// True where these tokens end with what an attribute begins with: `#` or `#!`.
+fn is_attribute(before: &[TokenTree]) -> bool {
+    let mark = |tree: &TokenTree| if let TokenTree::Punct(mark) = tree { Some(mark.as_char()) } else { None };
+    match before {
+        [.., hash, bang] if mark(bang) == Some('!') => mark(hash) == Some('#'),
+        [.., hash] => mark(hash) == Some('#'),
+        [] => false,
+    }
+}
+
+/// What the brackets of `tr!` hold; `None` where they begin with no literal.
+fn use_of(stream: TokenStream) -> Option<Use> {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let (TokenTree::Literal(id), rest) = trees.split_first()? else { return None };
+    let id = syn::parse_str::<syn::LitStr>(&id.to_string()).ok()?.value();
+    let name = |pair: &[TokenTree]| match pair {
+        [TokenTree::Punct(mark), TokenTree::Ident(name)] if mark.as_char() == ',' => Some(name.to_string()),
+        _ => None,
+    };
+    // A comma within a closure or generics would be one of several names: values here are plain.
+    let variables = rest.windows(2).filter_map(name).collect();
+    Some(Use { id, variables })
+}
+
+/// True for words that a person would read: a sentence, or a word with a capital.
+fn is_read(text: &str) -> bool {
+    let mut letters = String::new();
+    let mut depth = 0;
+    for letter in text.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ if depth == 0 => letters.push(letter),
+            _ => {}
+        }
+    }
+    let words: Vec<&str> = letters.split_whitespace().filter(|word| word.chars().filter(|it| it.is_alphabetic()).count() > 1).collect();
+    let is_name = |word: &str| word.chars().all(|it| it.is_uppercase() || !it.is_alphabetic());
+    let starts_upper = words.first().is_some_and(|word| word.starts_with(char::is_uppercase) && !is_name(word));
+    starts_upper || words.len() > 1
+}
+
+/// The ids of English, with their variables.
+fn english() -> BTreeMap<String, BTreeSet<String>> {
+    fn variables(pattern: &Pattern<String>, found: &mut BTreeSet<String>) {
+        let mut add = |expression: &InlineExpression<String>| {
+            if let InlineExpression::VariableReference { id } = expression {
+                found.insert(id.name.clone());
+            }
+        };
+        let mut selected = Vec::new();
+        for element in &pattern.elements {
+            match element {
+                PatternElement::Placeable { expression: Expression::Inline(inline) } => add(inline),
+                PatternElement::Placeable { expression: Expression::Select { selector, variants } } => {
+                    add(selector);
+                    selected.extend(variants.iter().map(|it| &it.value));
+                }
+                PatternElement::TextElement { .. } => {}
+            }
+        }
+        selected.into_iter().for_each(|it| variables(it, found));
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts/en");
+    let mut messages = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let resource = fluent_syntax::parser::parse(fs::read_to_string(&path).unwrap()).unwrap();
+        for entry in resource.body {
+            let Entry::Message(message) = entry else { panic!("{}: {entry:?}", path.display()) };
+            let mut found = BTreeSet::new();
+            variables(message.value.as_ref().unwrap(), &mut found);
+            messages.insert(message.id.name, found);
+        }
+    }
+    messages
+}
+
+#[test]
+fn all_that_is_read_in_the_window_stands_in_the_languages() {
+    let mut faults = Vec::new();
+    for (path, stream) in sources() {
+        let mut found = Found::default();
+        search(stream, "", &mut found);
+        let read = found.literals.iter().filter(|it| is_read(&it.text) && !NOT_READ.contains(&it.call.as_str()));
+        let unknown = read.filter(|it| !NAMES.contains(&it.text.as_str()));
+        faults.extend(unknown.map(|it| format!("{}:{}: {:?} in {:?}", path.display(), it.line, it.text, it.call)));
+    }
+    assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn every_text_is_used_with_its_variables() {
+    let english = english();
+    let mut used = BTreeSet::new();
+    let mut faults = Vec::new();
+    for (path, stream) in sources() {
+        let mut found = Found::default();
+        search(stream, "", &mut found);
+        for it in &found.uses {
+            match english.get(&it.id) {
+                None => faults.push(format!("{}: there is no text {}", path.display(), it.id)),
+                Some(variables) if !variables.is_subset(&it.variables) => {
+                    faults.push(format!("{}: {} needs {variables:?}, and gets {:?}", path.display(), it.id, it.variables));
+                }
+                Some(_) => {}
+            }
+        }
+        // Tables hold ids too, and say them by `text`.
+        used.extend(found.literals.into_iter().map(|it| it.text));
+    }
+    faults.extend(english.keys().filter(|id| !used.contains(*id)).map(|id| format!("{id} is used nowhere")));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn literals_are_found_wherever_they_stand() {
+    let literals = |source: &str| {
+        let mut found = Found::default();
+        search(source.parse().unwrap(), "", &mut found);
+        let read = found.literals.into_iter().filter(|it| is_read(&it.text) && !NOT_READ.contains(&it.call.as_str()));
+        read.map(|it| it.text).collect::<Vec<_>>()
+    };
+    for bad in [
+        "fn f(ui: &mut Ui) { ui.label(\"Save\"); }",
+        "const NAMES: [&str; 1] = [\"two words\"];",
+        "fn f() -> String { format!(\"{n} more left\") }",
+        "fn f() { small(if a { \"Of one\" } else { b }, c) }",
+        "fn f() { match a { A => (\"Label\", \"x\") } }",
+        "#[cfg(test)] mod tests { fn g() { \"Not this\" } } fn f() { \"But this\" }",
+    ] {
+        assert_eq!(literals(bad).len(), 1, "{bad}: {:?}", literals(bad));
+    }
+    for good in [
+        "fn f() { Id::unique(\"two words\") }",
+        "fn f() { Id::unique((\"two words\", 3)) }",
+        "fn f() { tracing::warn!(\"The disk {x} is full\") }",
+        "#[error(\"{a} is no file\")] struct A;",
+        "fn f() { tr!(\"create-save-all\") }",
+        "fn f() { a(\"png\", \"{name}.{ending}\", \"GPU\") }",
+        "#[cfg(test)] mod tests { fn g() { \"Not this\" } }",
+    ] {
+        assert!(literals(good).is_empty(), "{good}: {:?}", literals(good));
+    }
+}
+
+#[test]
+fn the_values_of_a_text_are_read_with_its_id() {
+    let mut found = Found::default();
+    search("fn f() { tr!(\"a-b\", name, left = f(x, 3), right = tr!(\"c-d\")) }".parse().unwrap(), "", &mut found);
+    let names = |it: &[&str]| it.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    let uses = [Use { id: "a-b".into(), variables: names(&["name", "left", "right"]) }, Use { id: "c-d".into(), variables: names(&[]) }];
+    assert_eq!(found.uses, uses);
+}
