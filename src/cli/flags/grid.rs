@@ -16,7 +16,7 @@ pub struct GridFlags {
     /// Columns: a setting and its values, as in steps=4,8,16 or cfg=1..7/4 (four values from 1 to
     /// 7) or seed=1..9+2 (every second). Any setting of a recipe, and its parts (hires.strength);
     /// size=512x512,768x512; model=A,B; lora=A,none; lora:A=0.5,1; words=lake,hill (the first words
-    /// of the prompt become the others); or a choice of the prompt: {day|night}
+    /// of the prompt become the others); or words of the prompt with a choice: {day|night} sky
     #[arg(long, short = 'x', value_name = "AXIS", required = true, help_heading = AXES)]
     pub(in crate::cli) x: String,
     /// Rows

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::recipe::{Affects, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler};
+use crate::words::NoWildcards;
 
 /// Models and LoRAs whose names begin with a small letter.
 struct Known;
@@ -122,6 +123,10 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
         ("words=sea,hill", "is not in the prompt"),
         ("{sun|moon}", "is not in the prompt"),
         ("{day}", "is not in the prompt"),
+        ("a {sun|moon} lake", "is not in the prompt"),
+        ("prompt=a __colour__ lake", "names a list of words"),
+        ("prompt={1|2|3|4|5|6} {1|2|3|4|5|6} {1|2|3|4|5|6}", "200 values at most"),
+        ("negative={1|2|3|4|5|6} {1|2|3|4|5|6},{1|2|3|4|5} {1|2|3|4|5} {1|2|3|4|5|6|7}", "200 values at most"),
     ] {
         let told = read(text);
         assert!(told.contains(part) && (told.contains(';') || text.starts_with("step=")), "{text}: {told}");
@@ -130,6 +135,41 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
     assert!(new(&[]).contains("at least one") && new(&["steps=1", "cfg=1", "seed=1", "eta=1"]).contains("1 to 3 axes"));
     assert!(new(&["cfg=1,2", "guidance=3"]).contains("two axes change the guidance"));
     assert!(new(&["seed=1..100", "steps=1..100"]).contains("1000 cells at most, and this one 10000"));
+}
+
+#[test]
+fn words_of_the_prompt_with_a_choice_become_what_the_prompt_itself_does() {
+    let examples: [(&str, &[&str]); 8] = [
+        ("{red|blue} lake", &["red lake", "blue lake"]),
+        (r"{red|{dark|light} blue|\{odd\}} lake", &["red lake", "dark blue lake", "light blue lake", "{odd} lake"]),
+        (r"a {red\|blue|\{green|grey}", &["a red|blue", "a {green", "a grey"]),
+        ("{2::red|0::never|blue}", &["red", "blue"]),
+        ("{2$$ and $$red|blue}", &["red and blue", "blue and red"]),
+        ("{red|blue} {lake|sea}", &["red lake", "red sea", "blue lake", "blue sea"]),
+        ("{wide=1|(far:1.2)}", &["wide=1", "(far:1.2)"]),
+        ("{red|}", &["red", ""]),
+    ];
+    for (words, expected) in examples {
+        let base = Recipe { prompt: format!("fog, {words}"), batch_count: 200, ..base() };
+        let drawn: BTreeSet<String> = base.choose_pictures(0, &NoWildcards).recipes.into_iter().map(|it| it.prompt).collect();
+        let axis = Axis::read(words, &base, &Known).unwrap();
+        let labels: Vec<String> = axis.values.iter().map(|value| value.label.clone()).collect();
+        assert_eq!(labels, expected.iter().map(|it| if it.is_empty() { "none" } else { *it }).collect::<Vec<_>>(), "{words}");
+        let cells = Grid::new(base, vec![axis]).unwrap().cells();
+        let prompts: Vec<String> = cells.into_iter().map(|cell| cell.recipe.prompt).collect();
+        assert_eq!(prompts, expected.iter().map(|it| format!("fog, {it}")).collect::<Vec<_>>(), "{words}");
+        assert_eq!(prompts.into_iter().collect::<BTreeSet<_>>(), drawn, "{words}");
+    }
+    let prompts: Vec<String> =
+        recipes(&[r"prompt={red|{dark|light} blue} lake,a \{sea\} # of mine"]).into_iter().map(|it| it.prompt).collect();
+    assert_eq!(prompts, ["red lake", "dark blue lake", "light blue lake", "a {sea}"]);
+    assert_eq!(recipes(&["negative={fog|haze}"]).into_iter().map(|it| it.negative_prompt).collect::<Vec<_>>(), ["fog", "haze"]);
+    assert_eq!(one_choice("{\"sky\": \"a|b\"}"), "a choice needs two words at least; write {day|night} in the prompt");
+}
+
+/// Why words of a prompt are no axis.
+fn one_choice(words: &str) -> String {
+    Axis::read(words, &Recipe { prompt: words.to_owned(), ..base() }, &Known).unwrap_err().to_string()
 }
 
 #[test]
