@@ -28,6 +28,11 @@ pub struct GridFlags {
     /// Leave out this cell: column, row and page, from 1, as in 2,1; may be repeated
     #[arg(long, value_name = "X,Y[,Z]", value_parser = cell, help_heading = AXES)]
     pub(in crate::cli) without: Vec<[usize; 3]>,
+    /// Make drafts of all cells first, which stop after STEP, and finish each from there to the same
+    /// picture. Cells that have no more steps have no draft. Drafts are kept and printed too: after
+    /// Ctrl-C, generate --like DRAFT --finish goes on with one
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["last_step", "from_step", "finish"], help_heading = AXES)]
+    pub(in crate::cli) drafts_first: Option<u32>,
     /// Print what the sheet will take, and exit
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,

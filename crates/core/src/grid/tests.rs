@@ -184,7 +184,7 @@ fn a_part_of_a_start_picture_differs_where_there_is_one() {
 
 /// What cells will cost without drafts.
 fn forecast(cells: &[Cell], time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
-    Grid::forecast(&Grid::turns(cells, false), time)
+    Grid::forecast(&Grid::turns(cells, None), time)
 }
 
 fn none(_: &Recipe) -> Option<CellTime> {
@@ -224,7 +224,7 @@ fn steps_that_cells_have_in_common_are_counted_once() {
 #[test]
 fn drafts_of_all_cells_come_before_any_that_is_finished_and_are_not_computed_twice() {
     let cells = grid(&["steps=4,8,16", "{day|night}", "upscale=1.5,2"]).cells();
-    let turns = Grid::turns(&cells, true);
+    let turns = Grid::turns(&cells, Some(DraftStep::Usual));
     // Of four steps there is no draft; those of the upscaled ones are the same.
     let drafts: Vec<&Turn> = turns.iter().filter(|turn| turn.is_draft).collect();
     assert_eq!((drafts.len(), turns.len()), (4, 4 + 12));
@@ -246,14 +246,30 @@ fn drafts_of_all_cells_come_before_any_that_is_finished_and_are_not_computed_twi
 }
 
 #[test]
+fn drafts_that_stop_after_a_step_are_of_the_cells_that_go_on_behind_it() {
+    let cells = grid(&["steps=4,8,16", "seed=1,2"]).cells();
+    let steps = |last_step: u32| {
+        let turns = Grid::turns(&cells, Some(DraftStep::After(last_step)));
+        let drafts = turns.into_iter().filter(|turn| turn.is_draft);
+        drafts.inspect(|turn| assert_eq!(turn.recipe.draft_step(), Some(last_step))).map(|turn| turn.recipe.steps).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(steps(3), [4, 8, 16].into(), "also of few steps");
+    assert_eq!(steps(4), [8, 16].into());
+    assert_eq!(steps(15), [16].into());
+    assert_eq!(steps(16), BTreeSet::new());
+    let turns = Grid::turns(&cells, Some(DraftStep::After(4)));
+    assert_eq!(Grid::forecast(&turns, none).kept_evaluations, 4 * 4);
+}
+
+#[test]
 fn drafts_of_several_models_open_each_of_them_twice_but_one() {
     let cells = grid(&["model=a,b,c", "seed=1,2"]).cells();
-    let turns = Grid::turns(&cells, true);
+    let turns = Grid::turns(&cells, Some(DraftStep::Usual));
     assert_eq!((turns.len(), Grid::forecast(&turns, none).loads), (12, 5));
     assert!(!Grid::suits_drafts(&cells), "a person is to choose it");
     // Drafts, branches and cached steps are made as they are.
     let own = grid(&["last_step=5,none", "step_cache={\"mode\":\"ucache\"},none"]).cells();
-    assert_eq!(Grid::turns(&own, true).iter().filter(|turn| turn.is_draft).count(), 1);
+    assert_eq!(Grid::turns(&own, Some(DraftStep::Usual)).iter().filter(|turn| turn.is_draft).count(), 1);
 }
 
 const AXES: [&str; 9] = [
