@@ -293,6 +293,11 @@ fn sheet(world: &mut World) {
     let events: Vec<&str> = lines.iter().filter_map(|it| it["event"].as_str()).filter(|it| GRID_EVENTS.contains(it)).collect();
     assert_eq!(events, ["forecast", "cell", "cell", "sheet"]);
     assert_eq!((lines.last().unwrap()["path"].as_str(), lines[1]["at"].clone()), (Some(sheet.as_str()), json!([1, 1, 1])));
+    assert!(lines.iter().filter(|it| it["event"] == "cell").all(|it| it["draft"] == json!(false)));
+    let lines = world.run(0, &[&flags[..], &["--drafts-first", "1", "-o", &sheet]].concat());
+    assert_eq!(lines[0]["drafts"], json!(1));
+    let cells: Vec<_> = lines.iter().filter(|it| it["event"] == "cell").map(|it| (it["at"].clone(), it["draft"].clone())).collect();
+    assert_eq!(cells, [([2, 1, 1], true), ([1, 1, 1], false), ([2, 1, 1], false)].map(|(at, draft)| (json!(at), json!(draft))));
     let dry = world.run(0, &[&flags[..], &["--dry-run"]].concat());
     assert_eq!((dry.len(), dry[0]["pictures"].as_u64()), (1, Some(2)));
 }

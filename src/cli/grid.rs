@@ -17,7 +17,7 @@ use super::reporter::{quiet_reporter, reporter, write_message};
 use super::resolve::{self, Lookup, ResolvedJob};
 use super::usage_error::UsageError;
 use atelier_core::device::Device;
-use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Forecast, Grid};
+use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, DraftStep, Forecast, Grid, Place, Turn};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{Affects, FileRole, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
@@ -32,6 +32,7 @@ use atelier_studio::sheet::{draw_sheet, keep_sheet};
 pub(super) struct Sheet {
     grid: Grid,
     cells: Vec<Cell>,
+    turns: Vec<Turn>,
     notes: Vec<String>,
 }
 
@@ -90,13 +91,19 @@ pub(super) fn resolve(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<Sheet, U
     if cells.is_empty() {
         return Err(UsageError::Sheet("every cell is left out; keep one at least".to_owned()));
     }
-    Ok(Sheet { grid, cells, notes })
+    let turns = Grid::turns(&cells, flags.drafts_first.map(DraftStep::After));
+    if let Some(step) = flags.drafts_first
+        && !turns.iter().any(|turn| turn.is_draft)
+    {
+        return Err(UsageError::Sheet(format!("no cell can have a draft that stops after step {step}; choose an earlier step")));
+    }
+    Ok(Sheet { grid, cells, turns, notes })
 }
 
 /// Says what the sheet will take, makes its pictures, and writes it.
 pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: GridEnv<'_>) -> Exit {
     let GridEnv { out, mut err, terminal, paths, interrupt, listen } = env;
-    let Sheet { grid, cells, notes } = sheet;
+    let Sheet { grid, cells, turns, notes } = sheet;
     let place = match &flags.output {
         Some(file) => Ok((file.parent().map(Path::to_owned).unwrap_or_default(), Some(file.clone()))),
         None => paths.as_ref().map(|paths| (paths.pictures.clone(), None)).ok_or("the folder of your pictures is not known"),
@@ -116,7 +123,6 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
         write_message(err.as_mut(), &format!("warning: {busy}"));
     }
     let mut times = Times { known: Vec::new(), is_unknown: false };
-    let turns = Grid::turns(&cells, false);
     let forecast = Grid::forecast(&turns, |recipe| times.of(recipe, &listed, handle));
     let forecast_line = forecast_line(&forecast);
     let forecast = forecast.to_string();
@@ -141,11 +147,19 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     index.begin_group();
     let (mut pictures, mut exit) = (BTreeMap::<_, Arc<Rgb8>>::new(), Exit::Done);
     for turn in turns {
-        let Some(cell) = turn.cells.first().and_then(|cell| cells.get(*cell)) else { continue };
-        let caption = grid.captions().caption(cell.at);
-        output.reporter.message(&caption);
-        output.json(&Line::Cell { at: cell.at.map(|index| index + 1), caption });
-        let recipe = Box::new(cell.recipe.clone());
+        let places: Vec<Place> = turn.cells.iter().filter_map(|index| Some(cells.get(*index)?.at)).collect();
+        let Some((first, others)) = places.split_first() else { continue };
+        let caption = grid.captions().caption(*first);
+        output.reporter.message(&match (turn.is_draft, others.len()) {
+            (false, _) => caption,
+            (true, 0) => format!("Draft of {caption}"),
+            (true, count) => format!("Draft of {caption}, and of {count} more that begin alike"),
+        });
+        for at in &places {
+            let caption = grid.captions().caption(*at);
+            output.json(&Line::Cell { at: at.map(|index| index + 1), caption, draft: turn.is_draft });
+        }
+        let recipe = Box::new(turn.recipe);
         let job = ResolvedJob {
             task: Task::Generate { recipe: recipe.clone(), preview: PreviewOptions::Off, shares_steps: true },
             model: atelier_library::model_name(&recipe.files),
@@ -155,8 +169,8 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
         };
         output.last_kept = None;
         let ended = run_job(handle, job, &mut index, &interrupt, &mut output);
-        if let Some(picture) = output.last_kept.take() {
-            pictures.insert(cell.at, picture);
+        if let Some(picture) = output.last_kept.take().filter(|_| !turn.is_draft) {
+            pictures.insert(*first, picture);
         }
         match ended {
             Exit::Done => {}
@@ -184,8 +198,8 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
 }
 
 fn forecast_line(forecast: &Forecast) -> Line {
-    let Forecast { pictures, drafts: _, loads, encodings, evaluations, kept_evaluations, secs } = *forecast;
-    Line::Forecast { pictures, loads, encodings, evaluations, kept_evaluations, secs }
+    let Forecast { pictures, drafts, loads, encodings, evaluations, kept_evaluations, secs } = *forecast;
+    Line::Forecast { pictures, drafts, loads, encodings, evaluations, kept_evaluations, secs }
 }
 
 fn failed(err: &mut dyn Write, reason: &str) -> Exit {
@@ -206,6 +220,7 @@ impl Times {
         if self.is_unknown {
             return None;
         }
+        let steps = recipe.steps_until_end_of_pass(0);
         let like = Recipe { steps: 0, ..recipe.only(Affects::Memory) };
         let like = Recipe { placement: recipe.placement.clone(), files: recipe.files.clone(), sampler: recipe.sampler, ..like };
         if !self.known.iter().any(|(known, ..)| *known == like) {
@@ -213,10 +228,10 @@ impl Times {
                 self.is_unknown = true;
                 return None;
             };
-            self.known.push((like.clone(), time, recipe.steps.max(1)));
+            self.known.push((like.clone(), time, steps));
         }
-        let (_, time, steps) = self.known.iter().find(|(known, ..)| *known == like)?;
-        let denoise_secs = time.denoise_secs * f64::from(recipe.steps) / f64::from(*steps);
+        let (_, time, known_steps) = self.known.iter().find(|(known, ..)| *known == like)?;
+        let denoise_secs = time.denoise_secs * f64::from(steps) / f64::from(*known_steps);
         Some(CellTime {
             load_secs: time.load_secs,
             encode_secs: time.encode_secs,

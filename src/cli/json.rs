@@ -96,17 +96,21 @@ pub enum Line {
     /// What a sheet will cost.
     Forecast {
         pictures: usize,
+        #[serde(default)]
+        drafts: usize,
         loads: usize,
         encodings: usize,
         evaluations: u64,
         kept_evaluations: u64,
         secs: Option<f64>,
     },
-    /// The job that follows makes this cell of a sheet.
+    /// The job that follows makes this cell of a sheet, or a draft of it.
     Cell {
         /// Column, row and page, from 1.
         at: [usize; 3],
         caption: String,
+        #[serde(default)]
+        draft: bool,
     },
     Sheet {
         path: String,

@@ -16,7 +16,7 @@ pub struct GridFlags {
     /// Columns: a setting and its values, as in steps=4,8,16 or cfg=1..7/4 (four values from 1 to
     /// 7) or seed=1..9+2 (every second). Any setting of a recipe, and its parts (hires.strength);
     /// size=512x512,768x512; model=A,B; lora=A,none; lora:A=0.5,1; words=lake,hill (the first words
-    /// of the prompt become the others); or a choice of the prompt: {day|night}
+    /// of the prompt become the others); or words of the prompt with a choice: {day|night} sky
     #[arg(long, short = 'x', value_name = "AXIS", required = true, help_heading = AXES)]
     pub(in crate::cli) x: String,
     /// Rows
@@ -28,6 +28,11 @@ pub struct GridFlags {
     /// Leave out this cell: column, row and page, from 1, as in 2,1; may be repeated
     #[arg(long, value_name = "X,Y[,Z]", value_parser = cell, help_heading = AXES)]
     pub(in crate::cli) without: Vec<[usize; 3]>,
+    /// Make drafts of all cells first, which stop after STEP, and finish each from there to the same
+    /// picture. Cells that have no more steps have no draft. Drafts are kept and printed too: after
+    /// Ctrl-C, generate --like DRAFT --finish goes on with one
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["last_step", "from_step", "finish"], help_heading = AXES)]
+    pub(in crate::cli) drafts_first: Option<u32>,
     /// Print what the sheet will take, and exit
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,

@@ -16,7 +16,7 @@ use crate::gui::pixels;
 use crate::gui::saver::{RETRY_SECS, SaveEnd};
 use crate::gui::shared::{ErrorCard, Shared, random_seed};
 use crate::gui::workers::Worker;
-use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES, Place};
+use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, DraftStep, Grid, MAX_AXES, Place};
 use atelier_core::recipe::{ImageSource, Recipe, Sampler};
 use atelier_core::sentences::sentence;
 use atelier_gallery::now_ms;
@@ -136,7 +136,7 @@ fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
     let plan = grid.map_err(|error| sentence(&error.to_string())).map(|grid| {
         let cells: Vec<Cell> = grid.cells().into_iter().filter(|cell| !draft.struck.contains(&cell.at)).collect();
         let drafts_first = draft.drafts_first.unwrap_or_else(|| Grid::suits_drafts(&cells));
-        let turns = Grid::turns(&cells, drafts_first);
+        let turns = Grid::turns(&cells, drafts_first.then_some(DraftStep::Usual));
         let forecast = Grid::forecast(&turns, |recipe| time_of(recipe, &base, board));
         Plan { grid, cells, turns, drafts_first, forecast }
     });

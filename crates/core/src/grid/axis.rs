@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::GridError;
 use super::setting::SettingName;
-use super::values::{Ranges, values};
+use super::values::{MAX_VALUES, Ranges, too_many, values};
 use crate::recipe::{Lora, Part, Recipe};
+use crate::words::{GroupKind, NoWildcards, Prompt};
 
 /// Finds files by the names that people type.
 pub trait AxisFiles {
@@ -57,14 +58,14 @@ enum AxisChange {
 impl Axis {
     /// Reads an axis: `steps=4,8,16`, `cfg=1..7/4`, `sampler=euler,heun`, `size=512x512,768x512`,
     /// `model=a,b`, `lora=ink,none`, `lora:ink=0.5,1`, `words=lake,hill` (those that come first are
-    /// replaced), or `{day|night}`, a choice that the prompt has.
+    /// replaced), or `{day|night} lake`, words of the prompt with a choice in them.
     ///
     /// # Errors
     /// What is not understood, or is not there.
     pub fn read(text: &str, base: &Recipe, files: &dyn AxisFiles) -> Result<Self, GridError> {
         let trimmed = text.trim();
-        if let Some(choice) = trimmed.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
-            return choice_axis(trimmed, choice, base);
+        if is_of_prompt(trimmed) {
+            return choice_axis(trimmed, base);
         }
         let Some((name, list)) = trimmed.split_once('=') else {
             return Err(GridError::new(format!("\"{text}\" is no axis; write a name, an equals sign and values, as in steps=4,8,16")));
@@ -147,16 +148,23 @@ fn setting_axis(name: &str, list: &str, base: &Recipe) -> Result<Axis, GridError
         return Err(GridError::new(format!("no setting is called \"{name}\"; {advice}")));
     };
     let has_words = matches!(setting.key, "prompt" | "negative_prompt" | "sampler_arguments");
-    let read = |label: String| {
-        setting.recipe_with(base, &label)?;
-        Ok(AxisValue { change: AxisChange::Setting { setting: setting.clone(), text: label.clone() }, label })
+    let read = |text: String| {
+        setting.recipe_with(base, &text)?;
+        Ok(AxisValue { label: label_of(&text), change: AxisChange::Setting { setting: setting.clone(), text } })
     };
     let ranges = match (has_words, setting.takes_fractions(base)) {
         (true, _) => Ranges::Never,
         (false, true) => Ranges::Real,
         (false, false) => Ranges::Whole,
     };
-    let values = values(list, ranges)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
+    let mut texts = values(list, ranges)?;
+    if matches!(setting.key, "prompt" | "negative_prompt") {
+        texts = texts.iter().map(|text| expansions(text)).collect::<Result<Vec<_>, _>>()?.concat();
+        if texts.len() > MAX_VALUES {
+            return Err(too_many());
+        }
+    }
+    let values = texts.into_iter().map(read).collect::<Result<_, GridError>>()?;
     Ok(Axis { name: setting.label.clone(), values })
 }
 
@@ -213,18 +221,42 @@ fn words_axis(list: &str, base: &Recipe) -> Result<Axis, GridError> {
     Ok(Axis { name: "words".to_owned(), values: words.into_iter().map(value).collect() })
 }
 
-/// A choice that stands in the prompt.
-fn choice_axis(whole: &str, choice: &str, base: &Recipe) -> Result<Axis, GridError> {
-    check_words(whole, base)?;
-    let value = |to: &str| AxisValue {
-        label: if to.trim().is_empty() { "none".to_owned() } else { to.trim().to_owned() },
-        change: AxisChange::Words { from: whole.to_owned(), to: to.trim().to_owned() },
-    };
-    let values: Vec<_> = choice.split('|').map(value).collect();
+/// True for words with a choice that is not a value of a setting, and for braces, which may have
+/// been meant as one.
+fn is_of_prompt(text: &str) -> bool {
+    let prompt = Prompt::parse(text);
+    let name_end = text.find('=').unwrap_or(text.len());
+    let opens_before = |index: usize| prompt.spans.get(index).is_some_and(|span| span.range.start < name_end);
+    let has_choice = prompt.groups.iter().any(|group| matches!(group.kind, GroupKind::Choice { .. }) && opens_before(group.open));
+    has_choice || (text.starts_with('{') && text.ends_with('}'))
+}
+
+/// Words that the prompt has, with a choice in them.
+fn choice_axis(words: &str, base: &Recipe) -> Result<Axis, GridError> {
+    check_words(words, base)?;
+    let value = |to: String| AxisValue { label: label_of(&to), change: AxisChange::Words { from: words.to_owned(), to } };
+    let values: Vec<_> = expansions(words)?.into_iter().map(value).collect();
     if values.len() < 2 {
         return Err(GridError::new("a choice needs two words at least; write {day|night} in the prompt"));
     }
     Ok(Axis { name: "words".to_owned(), values })
+}
+
+/// The texts that words of a prompt become.
+fn expansions(words: &str) -> Result<Vec<String>, GridError> {
+    let prompt = Prompt::parse(words);
+    if prompt.names_wildcards() {
+        return Err(GridError::new(format!(
+            "\"{words}\" names a list of words, which an axis does not read; write the words, as in {{day|night}}"
+        )));
+    }
+    prompt.expansions(MAX_VALUES, &NoWildcards).ok_or_else(too_many)
+}
+
+/// What is shown of a text that may be empty.
+fn label_of(text: &str) -> String {
+    let shown = text.trim();
+    if shown.is_empty() { "none".to_owned() } else { shown.to_owned() }
 }
 
 fn check_words(from: &str, base: &Recipe) -> Result<(), GridError> {

@@ -20,7 +20,7 @@ pub use axis::{Axis, AxisFiles, AxisValue};
 pub use captions::{Captions, Place};
 pub use forecast::{CellTime, Forecast};
 pub use setting::axis_names;
-pub use turn::Turn;
+pub use turn::{DraftStep, Turn};
 
 /// Axes of a sheet: columns, rows, pages.
 pub const MAX_AXES: usize = 3;

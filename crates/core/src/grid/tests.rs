@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::recipe::{Affects, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler};
+use crate::words::NoWildcards;
 
 /// Models and LoRAs whose names begin with a small letter.
 struct Known;
@@ -122,6 +123,10 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
         ("words=sea,hill", "is not in the prompt"),
         ("{sun|moon}", "is not in the prompt"),
         ("{day}", "is not in the prompt"),
+        ("a {sun|moon} lake", "is not in the prompt"),
+        ("prompt=a __colour__ lake", "names a list of words"),
+        ("prompt={1|2|3|4|5|6} {1|2|3|4|5|6} {1|2|3|4|5|6}", "200 values at most"),
+        ("negative={1|2|3|4|5|6} {1|2|3|4|5|6},{1|2|3|4|5} {1|2|3|4|5} {1|2|3|4|5|6|7}", "200 values at most"),
     ] {
         let told = read(text);
         assert!(told.contains(part) && (told.contains(';') || text.starts_with("step=")), "{text}: {told}");
@@ -130,6 +135,41 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
     assert!(new(&[]).contains("at least one") && new(&["steps=1", "cfg=1", "seed=1", "eta=1"]).contains("1 to 3 axes"));
     assert!(new(&["cfg=1,2", "guidance=3"]).contains("two axes change the guidance"));
     assert!(new(&["seed=1..100", "steps=1..100"]).contains("1000 cells at most, and this one 10000"));
+}
+
+#[test]
+fn words_of_the_prompt_with_a_choice_become_what_the_prompt_itself_does() {
+    let examples: [(&str, &[&str]); 8] = [
+        ("{red|blue} lake", &["red lake", "blue lake"]),
+        (r"{red|{dark|light} blue|\{odd\}} lake", &["red lake", "dark blue lake", "light blue lake", "{odd} lake"]),
+        (r"a {red\|blue|\{green|grey}", &["a red|blue", "a {green", "a grey"]),
+        ("{2::red|0::never|blue}", &["red", "blue"]),
+        ("{2$$ and $$red|blue}", &["red and blue", "blue and red"]),
+        ("{red|blue} {lake|sea}", &["red lake", "red sea", "blue lake", "blue sea"]),
+        ("{wide=1|(far:1.2)}", &["wide=1", "(far:1.2)"]),
+        ("{red|}", &["red", ""]),
+    ];
+    for (words, expected) in examples {
+        let base = Recipe { prompt: format!("fog, {words}"), batch_count: 200, ..base() };
+        let drawn: BTreeSet<String> = base.choose_pictures(0, &NoWildcards).recipes.into_iter().map(|it| it.prompt).collect();
+        let axis = Axis::read(words, &base, &Known).unwrap();
+        let labels: Vec<String> = axis.values.iter().map(|value| value.label.clone()).collect();
+        assert_eq!(labels, expected.iter().map(|it| if it.is_empty() { "none" } else { *it }).collect::<Vec<_>>(), "{words}");
+        let cells = Grid::new(base, vec![axis]).unwrap().cells();
+        let prompts: Vec<String> = cells.into_iter().map(|cell| cell.recipe.prompt).collect();
+        assert_eq!(prompts, expected.iter().map(|it| format!("fog, {it}")).collect::<Vec<_>>(), "{words}");
+        assert_eq!(prompts.into_iter().collect::<BTreeSet<_>>(), drawn, "{words}");
+    }
+    let prompts: Vec<String> =
+        recipes(&[r"prompt={red|{dark|light} blue} lake,a \{sea\} # of mine"]).into_iter().map(|it| it.prompt).collect();
+    assert_eq!(prompts, ["red lake", "dark blue lake", "light blue lake", "a {sea}"]);
+    assert_eq!(recipes(&["negative={fog|haze}"]).into_iter().map(|it| it.negative_prompt).collect::<Vec<_>>(), ["fog", "haze"]);
+    assert_eq!(one_choice("{\"sky\": \"a|b\"}"), "a choice needs two words at least; write {day|night} in the prompt");
+}
+
+/// Why words of a prompt are no axis.
+fn one_choice(words: &str) -> String {
+    Axis::read(words, &Recipe { prompt: words.to_owned(), ..base() }, &Known).unwrap_err().to_string()
 }
 
 #[test]
@@ -144,7 +184,7 @@ fn a_part_of_a_start_picture_differs_where_there_is_one() {
 
 /// What cells will cost without drafts.
 fn forecast(cells: &[Cell], time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
-    Grid::forecast(&Grid::turns(cells, false), time)
+    Grid::forecast(&Grid::turns(cells, None), time)
 }
 
 fn none(_: &Recipe) -> Option<CellTime> {
@@ -184,7 +224,7 @@ fn steps_that_cells_have_in_common_are_counted_once() {
 #[test]
 fn drafts_of_all_cells_come_before_any_that_is_finished_and_are_not_computed_twice() {
     let cells = grid(&["steps=4,8,16", "{day|night}", "upscale=1.5,2"]).cells();
-    let turns = Grid::turns(&cells, true);
+    let turns = Grid::turns(&cells, Some(DraftStep::Usual));
     // Of four steps there is no draft; those of the upscaled ones are the same.
     let drafts: Vec<&Turn> = turns.iter().filter(|turn| turn.is_draft).collect();
     assert_eq!((drafts.len(), turns.len()), (4, 4 + 12));
@@ -206,14 +246,30 @@ fn drafts_of_all_cells_come_before_any_that_is_finished_and_are_not_computed_twi
 }
 
 #[test]
+fn drafts_that_stop_after_a_step_are_of_the_cells_that_go_on_behind_it() {
+    let cells = grid(&["steps=4,8,16", "seed=1,2"]).cells();
+    let steps = |last_step: u32| {
+        let turns = Grid::turns(&cells, Some(DraftStep::After(last_step)));
+        let drafts = turns.into_iter().filter(|turn| turn.is_draft);
+        drafts.inspect(|turn| assert_eq!(turn.recipe.draft_step(), Some(last_step))).map(|turn| turn.recipe.steps).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(steps(3), [4, 8, 16].into(), "also of few steps");
+    assert_eq!(steps(4), [8, 16].into());
+    assert_eq!(steps(15), [16].into());
+    assert_eq!(steps(16), BTreeSet::new());
+    let turns = Grid::turns(&cells, Some(DraftStep::After(4)));
+    assert_eq!(Grid::forecast(&turns, none).kept_evaluations, 4 * 4);
+}
+
+#[test]
 fn drafts_of_several_models_open_each_of_them_twice_but_one() {
     let cells = grid(&["model=a,b,c", "seed=1,2"]).cells();
-    let turns = Grid::turns(&cells, true);
+    let turns = Grid::turns(&cells, Some(DraftStep::Usual));
     assert_eq!((turns.len(), Grid::forecast(&turns, none).loads), (12, 5));
     assert!(!Grid::suits_drafts(&cells), "a person is to choose it");
     // Drafts, branches and cached steps are made as they are.
     let own = grid(&["last_step=5,none", "step_cache={\"mode\":\"ucache\"},none"]).cells();
-    assert_eq!(Grid::turns(&own, true).iter().filter(|turn| turn.is_draft).count(), 1);
+    assert_eq!(Grid::turns(&own, Some(DraftStep::Usual)).iter().filter(|turn| turn.is_draft).count(), 1);
 }
 
 const AXES: [&str; 9] = [

@@ -3,7 +3,7 @@
 use super::GridError;
 
 /// Values of an axis: more are no comparison.
-const MAX_VALUES: usize = 200;
+pub(super) const MAX_VALUES: usize = 200;
 
 /// Which numbers ranges have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,15 @@ pub(super) fn values(text: &str, ranges: Ranges) -> Result<Vec<String>, GridErro
             None => all.push(unquoted(&part)),
         }
         if all.len() > MAX_VALUES {
-            return Err(GridError::new(format!("an axis has {MAX_VALUES} values at most; use fewer")));
+            return Err(too_many());
         }
     }
     if all.is_empty() { Err(GridError::new("an axis needs values; write them behind an equals sign, as in steps=4,8,16")) } else { Ok(all) }
+}
+
+/// Why there are no more values than [`MAX_VALUES`].
+pub(super) fn too_many() -> GridError {
+    GridError::new(format!("an axis has {MAX_VALUES} values at most; use fewer"))
 }
 
 /// The parts between commas. A bracket or a quote that is never closed is a letter.
@@ -84,7 +89,7 @@ fn range(text: &str, whole: bool) -> Option<Result<Vec<String>, GridError>> {
 }
 
 fn numbers(from: f64, to: f64, count: Option<usize>, step: Option<f64>, whole: bool) -> Result<Vec<String>, GridError> {
-    let too_many = || GridError::new(format!("an axis has {MAX_VALUES} values at most; use a larger step, as in 1..100+20"));
+    let too_narrow = || GridError::new(format!("an axis has {MAX_VALUES} values at most; use a larger step, as in 1..100+20"));
     let all: Vec<f64> = if let Some(count) = count {
         if !(2..=MAX_VALUES).contains(&count) {
             return Err(GridError::new(format!("a range has 2 to {MAX_VALUES} values; change the number behind the slash")));
@@ -94,7 +99,7 @@ fn numbers(from: f64, to: f64, count: Option<usize>, step: Option<f64>, whole: b
         let step = step.unwrap_or(1.0).abs();
         let steps = if step > 0.0 { ((to - from).abs() / step + 1e-9).floor() } else { f64::INFINITY };
         if steps >= MAX_VALUES as f64 {
-            return Err(too_many());
+            return Err(too_narrow());
         }
         let signed = if to < from { -step } else { step };
         (0..=steps as usize).map(|index| from + signed * index as f64).collect()

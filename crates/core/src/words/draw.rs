@@ -1,5 +1,7 @@
 //! What is drawn by a seed, the same on every machine and in every version.
 
+use super::chooser::Chooser;
+
 /// Numbers that follow from a seed: `SplitMix64`. They are no noise of the engine's, so that a word
 /// that is drawn moves none of it.
 #[derive(Clone, Debug)]
@@ -26,15 +28,15 @@ impl Draw {
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
 
-    /// A number from `least` to `most`.
-    pub fn between(&mut self, least: u32, most: u32) -> u32 {
+impl Chooser for Draw {
+    fn between(&mut self, least: u32, most: u32) -> u32 {
         let count = u64::from(most.saturating_sub(least)) + 1;
         least + u32::try_from(self.next() % count).unwrap_or_default()
     }
 
-    /// An index into shares of which at least one is above 0; `None` where none is.
-    pub fn index(&mut self, shares: &[f64]) -> Option<usize> {
+    fn index(&mut self, shares: &[f64]) -> Option<usize> {
         let sum: f64 = shares.iter().sum();
         let mut left = self.share() * sum;
         let mut last = None;

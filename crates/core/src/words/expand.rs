@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::MAX_FAULTS;
+use super::chooser::{Chooser, EveryWay};
 use super::draw::Draw;
 use super::lexeme::{share, wildcard_name};
 use super::span::{Fault, FaultKind, GroupKind, Prompt, SpanKind};
@@ -48,7 +49,29 @@ impl Prompt<'_> {
     /// The prompt that this template becomes, with what `draw` chooses.
     #[must_use]
     pub fn expand(&self, draw: &mut Draw, wildcards: &dyn Wildcards) -> Expansion {
-        let mut expander = Expander { draw, wildcards, draws_left: MAX_DRAWS, names: Vec::new(), origin: None, made: Expansion::default() };
+        self.expand_by(draw, wildcards)
+    }
+
+    /// Every prompt that this template can become, each once, what is written first before the
+    /// rest; `None` where it can in more than `most` ways.
+    #[must_use]
+    pub fn expansions(&self, most: usize, wildcards: &dyn Wildcards) -> Option<Vec<String>> {
+        let (mut ways, mut prompts) = (EveryWay::default(), Vec::new());
+        for _ in 0..most {
+            let prompt = self.expand_by(&mut ways, wildcards).prompt;
+            if !prompts.contains(&prompt) {
+                prompts.push(prompt);
+            }
+            if !ways.advance() {
+                return Some(prompts);
+            }
+        }
+        None
+    }
+
+    fn expand_by(&self, chooser: &mut dyn Chooser, wildcards: &dyn Wildcards) -> Expansion {
+        let made = Expansion::default();
+        let mut expander = Expander { chooser, wildcards, draws_left: MAX_DRAWS, names: Vec::new(), origin: None, made };
         let mut prompt = String::new();
         expander.walk(self, 0..self.spans.len(), &mut prompt);
         Expansion { prompt, ..expander.made }
@@ -56,7 +79,7 @@ impl Prompt<'_> {
 }
 
 struct Expander<'a> {
-    draw: &'a mut Draw,
+    chooser: &'a mut dyn Chooser,
     wildcards: &'a dyn Wildcards,
     draws_left: usize,
     /// The wildcards within which this text lies.
@@ -147,10 +170,10 @@ impl Expander<'_> {
             }
         }
         let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
-        let wanted = self.draw.between((*least).min(count), (*most).min(count));
+        let wanted = self.chooser.between((*least).min(count), (*most).min(count));
         let mut chosen = String::new();
         for at in 0..wanted {
-            let Some(index) = self.take_draw(start..end).then(|| self.draw.index(&shares)).flatten() else { break };
+            let Some(index) = self.take_draw(start..end).then(|| self.chooser.index(&shares)).flatten() else { break };
             if let Some(share) = shares.get_mut(index) {
                 *share = 0.0;
             }
@@ -186,7 +209,7 @@ impl Expander<'_> {
             return self.push(out, text, range);
         }
         let shares: Vec<f64> = lines.iter().map(|line| line_share(line).0).collect();
-        let index = self.take_draw(range.clone()).then(|| self.draw.index(&shares)).flatten();
+        let index = self.take_draw(range.clone()).then(|| self.chooser.index(&shares)).flatten();
         let mut chosen = String::new();
         if let Some(line) = index.and_then(|index| lines.get(index)) {
             self.line(name, line_share(line).1, range, &mut chosen);

@@ -5,11 +5,13 @@
 //! [`Prompt::parse`] cuts a text into [`Span`]s, which follow each other and cover it; brackets that
 //! belong together are a [`Group`]. It takes time in proportion to the text, brackets nest
 //! [`MAX_DEPTH`] deep, and what means nothing is words. Pure: [`Prompt::expand`] asks its
-//! [`Wildcards`] for lines, and draws by a [`Draw`] of its own seed.
+//! [`Wildcards`] for lines, and draws by a [`Draw`] of its own seed; [`Prompt::expansions`] are all
+//! that can be drawn.
 //!
 //! What the engine makes of weights is its own (`vendor/ggml-sys/shim/prompt_words.cpp`); both are
 //! held against the same examples.
 
+mod chooser;
 mod draw;
 mod edit;
 mod expand;

@@ -32,6 +32,11 @@ fn all(template: &str) -> BTreeSet<String> {
     (0..400).map(|seed| expand(template, seed).prompt).collect()
 }
 
+/// All that a template becomes, without chance.
+fn expansions(template: &str, most: usize) -> Option<Vec<String>> {
+    Prompt::parse(template).expansions(most, &lists())
+}
+
 /// Words with their weights, as A1111's `parse_prompt_attention` lists them.
 fn weighted(text: &str) -> Vec<(String, f32)> {
     let prompt = Prompt::parse(text);
@@ -174,8 +179,13 @@ fn choices_are_those_of_dynamicprompts() {
         ("a {b|c} // d", &["a b", "a c"]),
         ("{2$$a|b$$c}", &["c"]),
     ];
+    let compare = |template: &str, expected: &[&str]| {
+        let expected: BTreeSet<String> = expected.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(all(template), expected, "{template}");
+        assert_eq!(expansions(template, 100).unwrap().into_iter().collect::<BTreeSet<_>>(), expected, "{template}");
+    };
     for (template, expected) in examples {
-        assert_eq!(all(template), expected.iter().map(|it| (*it).to_owned()).collect(), "{template}");
+        compare(template, expected);
     }
     let lists: [(&str, &[&str]); 6] = [
         ("__colour__", &["blue", "green", "red"]),
@@ -186,8 +196,20 @@ fn choices_are_those_of_dynamicprompts() {
         ("__weighed__", &["p", "q"]),
     ];
     for (template, expected) in lists {
-        assert_eq!(all(template), expected.iter().map(|it| (*it).to_owned()).collect(), "{template}");
+        compare(template, expected);
     }
+}
+
+#[test]
+fn expansions_come_once_in_the_order_of_writing_and_never_too_many() {
+    let written = ["a d and e", "a e and d", "b d and e", "b e and d", "c d and e", "c e and d"];
+    assert_eq!(expansions("{a|{b|c}} {2$$ and $$d|e}", 6).unwrap(), written);
+    assert_eq!(expansions("{a|{b|c}} {2$$ and $$d|e}", 5), None);
+    assert_eq!(expansions("{a|a|b}", 3).unwrap(), ["a", "b"]);
+    assert_eq!(expansions(r"{2::a|0::never|\{b\|c\}}", 9).unwrap(), ["a", "{b|c}"]);
+    assert_eq!(expansions("{0::a|0::b} c # d", 9).unwrap(), [" c"]);
+    assert_eq!(expansions("a lake", 1).unwrap(), ["a lake"]);
+    assert_eq!(expansions(&"{a|b}".repeat(1000), 200), None);
 }
 
 /// Where this room goes its own way, so that no prompt without a choice changes.
@@ -338,6 +360,7 @@ proptest! {
         prop_assert!(prompt.faults.iter().all(|fault| text.get(fault.range.clone()).is_some_and(|it| !it.is_empty())));
         let made = prompt.expand(&mut Draw::of_picture(seed), &lists());
         prop_assert!(prompt.is_template() || made.prompt == text);
+        prop_assert!(prompt.expansions(50, &lists()).is_none_or(|all| all.contains(&made.prompt)));
         prop_assert!(made.chosen.iter().all(|(range, chosen)| text.get(range.clone()).is_some() && made.prompt.contains(chosen.as_str())));
         prop_assert!(prompt.changes_over_steps() || prompt.at_step(step, 20) == text);
     }
