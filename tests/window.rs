@@ -35,9 +35,14 @@ fn open(home: &Path) -> Result<Desktop> {
 }
 
 fn open_with(home: &Path, builtin: &Path) -> Result<Desktop> {
+    open_in("C", home, builtin)
+}
+
+/// Opens the window on a system with this locale.
+fn open_in(locale: &str, home: &Path, builtin: &Path) -> Result<Desktop> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
     let (home, builtin) = (text(home)?, text(builtin)?);
-    let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", builtin.as_str())];
+    let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", builtin.as_str()), ("LC_ALL", locale)];
     Desktop::start(Path::new(PROGRAM), &[], &env, SCREEN)
 }
 
@@ -380,5 +385,28 @@ fn settings_of_a_newer_atelier_stay_as_they_are_and_the_window_says_so() -> Resu
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(doctor.status.code() == Some(1) && said.contains("newer Atelier"), "{said}");
     assert_eq!(fs::read_to_string(&path)?, newer);
+    Ok(())
+}
+
+#[test]
+fn the_window_speaks_the_language_of_the_system_or_the_one_that_was_chosen() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let nothing = home.path().join("none");
+    let mut desktop = open_in("de_AT.UTF-8", home.path(), &nothing)?;
+    desktop.wait_for("Erzeugen", LONG)?;
+    keep(&mut desktop, "german.png")?;
+    desktop.click("Menü")?;
+    desktop.click("Sprache: Deutsch")?;
+    desktop.click("Sprache: Japanisch (日本語)")?;
+    desktop.wait_for("生成", LONG)?;
+    desktop.press("Escape")?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(read_settings(home.path())?["language"], "ja");
+
+    let mut desktop = open_in("de_AT.UTF-8", home.path(), &nothing)?;
+    desktop.wait_for("生成", LONG)?;
+    keep(&mut desktop, "japanese.png")?;
+    assert!(desktop.find("Generate")?.is_none() && desktop.find("Erzeugen")?.is_none());
     Ok(())
 }

@@ -83,6 +83,8 @@ impl Desktop {
             .env("DISPLAY", &screen.display)
             .env("EGUI_INSPECTION", address.to_string())
             .env("LIBGL_ALWAYS_SOFTWARE", "1")
+            // Tests name controls in English, whatever their machine speaks.
+            .env("LC_ALL", "C")
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("WAYLAND_SOCKET")
             .envs(env.iter().copied())
