@@ -396,7 +396,7 @@ fn the_window_speaks_the_language_of_the_system_or_the_one_that_was_chosen() -> 
     desktop.wait_for("Erzeugen", LONG)?;
     keep(&mut desktop, "german.png")?;
     desktop.click("Menü")?;
-    desktop.click("Sprache: Deutsch")?;
+    desktop.click("Sprache · Deutsch")?;
     desktop.click("Sprache: Japanisch (日本語)")?;
     desktop.wait_for("生成", LONG)?;
     desktop.press("Escape")?;
