@@ -227,7 +227,7 @@ fn drafts_of_all_cells_come_first_and_a_cell_that_is_struck_out_is_never_finishe
         (0..2).map(|_| make_cell(&mut studio)).inspect(|it| assert_eq!(it.draft_step(), None)).map(|it| it.steps).collect();
     assert_eq!(finished, [8, 16]);
     assert!(studio.sees("2 of 3 pictures · 1 as drafts"));
-    assert!(studio.app().state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()), "nothing is left to be made");
+    studio.until("an end of all jobs", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()));
 }
 
 #[test]
