@@ -1,5 +1,5 @@
 //! What a person reads in the window stands in the files of `atelier-language`, and nowhere else:
-//! held over the source text of `src/gui`.
+//! held over the source text of `src/gui`. Errors and labels of the crates stand there too.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -92,10 +92,10 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The window's source files, without its tests.
-fn sources() -> Vec<(PathBuf, TokenStream)> {
+/// The source files of a folder, without tests.
+fn sources(folder: &str) -> Vec<(PathBuf, TokenStream)> {
     let mut found = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gui"), &mut found);
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
     found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap().parse().unwrap())).collect()
 }
 
@@ -259,7 +259,7 @@ fn english() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn all_that_is_read_in_the_window_stands_in_the_languages() {
     let mut faults = Vec::new();
-    for (path, stream) in sources() {
+    for (path, stream) in sources("src/gui") {
         let mut found = Found::default();
         search(stream, "", &mut found);
         let read = found.literals.iter().filter(|it| is_read(&it.text) && !NOT_READ.contains(&it.call.as_str()));
@@ -274,7 +274,7 @@ fn every_text_is_used_with_its_variables() {
     let english = english();
     let mut used = BTreeSet::new();
     let mut faults = Vec::new();
-    for (path, stream) in sources() {
+    for (path, stream) in sources("src").into_iter().chain(sources("crates")) {
         let mut found = Found::default();
         search(stream, "", &mut found);
         for it in &found.uses {

@@ -35,19 +35,19 @@ impl Screen {
 
     /// The word on its button.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         self.row().0
     }
 
     /// Its purpose, in a sentence.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         self.row().1
     }
 
     /// Its key.
     #[must_use]
-    pub const fn shortcut(self) -> Shortcut {
+    pub fn shortcut(self) -> Shortcut {
         Shortcut::while_typing(Modifiers::COMMAND, self.row().2)
     }
 }

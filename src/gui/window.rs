@@ -13,6 +13,7 @@ use crate::gui::options::Options;
 use crate::gui::typed_path::parse_path;
 use crate::settings::{self, LoadedSettings, Settings, WindowPlace};
 use atelier_engine::{Handle, choose_cpu_math};
+use atelier_language::tr;
 use atelier_studio::crash_report::Watch;
 use atelier_studio::instance::{self, Claim};
 use atelier_studio::{EngineWake, on_termination};
@@ -27,7 +28,7 @@ const ICON: &[u8] = include_bytes!("../../assets/icon.png");
 #[derive(Debug, thiserror::Error)]
 pub enum WindowError {
     /// The system would not open it.
-    #[error("{}", tr!("window-the-window-could-not", reason = .0))]
+    #[error("{}", tr!("window-the-window-could-not", reason = _0))]
     Open(String),
 }
 

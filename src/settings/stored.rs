@@ -10,7 +10,6 @@ use super::{Fold, NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPl
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Stored};
 use atelier_language::Language;
-use atelier_language::Language;
 use atelier_studio::settings_file::VERSION;
 use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 

@@ -1,6 +1,7 @@
 //! A reader with a bound on what is read in all: for lists in files of strangers whose readers know
 //! no bounds.
 
+use atelier_language::tr;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +36,7 @@ impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "its list of contents is too long"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, tr!("core-its-list-of-contents")));
         }
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let read = self.inner.read(&mut buffer[..room])?;

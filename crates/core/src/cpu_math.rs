@@ -1,5 +1,6 @@
 //! How the processor multiplies.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -39,7 +40,7 @@ impl fmt::Display for CpuMath {
 
 /// The text names no arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("choose exact, f32 or bf16")]
+#[error("{}", tr!("core-choose-exact-f32-or"))]
 pub struct UnknownCpuMath;
 
 impl FromStr for CpuMath {

@@ -1,5 +1,6 @@
 //! The devices that modules run on, as plain data. Listing them is the engine's work.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -90,13 +91,13 @@ pub enum DeviceKind {
 impl DeviceKind {
     /// The word shown to a person.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Cpu => "CPU",
             Self::Gpu => "GPU",
-            Self::IntegratedGpu => "integrated GPU",
-            Self::Accelerator => "accelerator",
-            Self::Remote => "remote",
+            Self::IntegratedGpu => tr!("core-integrated-gpu"),
+            Self::Accelerator => tr!("core-accelerator"),
+            Self::Remote => tr!("core-remote"),
         }
     }
 

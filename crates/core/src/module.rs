@@ -1,5 +1,6 @@
 //! The modules of a model: what runs as a whole, and is placed as a whole.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// A part of a model that runs as a whole.
@@ -75,27 +76,27 @@ impl Module {
 
     /// The name shown to a person.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Diffusion => "diffusion",
-            Self::ClipL => "CLIP-L encoder",
-            Self::ClipG => "CLIP-G encoder",
-            Self::T5 => "T5 encoder",
-            Self::Llm => "text encoder",
-            Self::ClipVision => "CLIP vision",
+            Self::Diffusion => tr!("core-diffusion-short"),
+            Self::ClipL => tr!("core-clip-l-encoder"),
+            Self::ClipG => tr!("core-clip-g-encoder"),
+            Self::T5 => tr!("core-t5-encoder"),
+            Self::Llm => tr!("core-text-encoder"),
+            Self::ClipVision => tr!("core-clip-vision"),
             Self::Vae => "VAE",
             Self::Controlnet => "ControlNet",
             Self::Photomaker => "PhotoMaker",
-            Self::Upscaler => "upscaler",
+            Self::Upscaler => tr!("core-upscaler-short"),
         }
     }
 
     /// The name in the middle of a sentence, after "the".
     #[must_use]
-    pub const fn noun(self) -> &'static str {
+    pub fn noun(self) -> &'static str {
         match self {
-            Self::Diffusion => "diffusion module",
-            Self::ClipVision => "CLIP vision encoder",
+            Self::Diffusion => tr!("core-diffusion-module"),
+            Self::ClipVision => tr!("core-clip-vision-encoder"),
             Self::ClipL | Self::ClipG | Self::T5 | Self::Llm | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => {
                 self.label()
             }

@@ -1,5 +1,6 @@
 //! A set of modules, with its text form: `diffusion,te`.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,7 +18,7 @@ pub struct ModuleSet(u16);
 
 /// A name that is no module's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no module {0:?}")]
+#[error("{}", tr!("core-there-is-no-module", name = format!("{_0:?}")))]
 pub struct UnknownModule(pub String);
 
 impl ModuleSet {

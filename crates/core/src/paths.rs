@@ -4,6 +4,7 @@
 //! to the disk, and then renamed. Folders are only named here; they are made when something is
 //! written into them.
 
+use atelier_language::tr;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -32,7 +33,7 @@ pub struct Paths {
 
 /// The system names no home folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("your home folder is unknown; set {HOME_VARIABLE} to a folder that Atelier may use")]
+#[error("{}", tr!("core-your-home-folder-is", value = HOME_VARIABLE))]
 pub struct NoHome;
 
 impl Paths {
@@ -193,14 +194,14 @@ fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> i
         return persist(temp, path);
     };
     if old.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "a folder with this name exists"));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, tr!("core-a-folder-with-this")));
     }
     if !old.is_file() {
         // A pipe or /dev/null: there is nothing to replace.
         return write(&mut OpenOptions::new().write(true).open(path)?);
     }
     if old.permissions().readonly() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the existing file is write-protected"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, tr!("core-the-existing-file-is")));
     }
     let path = fs::canonicalize(path)?;
     let temp = write_beside(&path, readers, write)?;
@@ -237,7 +238,7 @@ pub fn write_new(
             Err(failed) => return Err(failed.error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "every name for the new file is taken"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, tr!("core-every-name-for-the")))
 }
 
 /// Writes a new file, by way of a file of the name `part` in the same folder, which is made where

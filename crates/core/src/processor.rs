@@ -1,6 +1,7 @@
 //! Instruction sets of the processor: the levels that code is compiled for, and which of them this
 //! machine has.
 
+use atelier_language::tr;
 use std::fmt;
 
 use crate::advice::Advice;
@@ -184,16 +185,15 @@ impl Processor {
         };
         let Some(forced) = CpuLevel::from_name(name) else {
             let names: Vec<&str> = CpuLevel::ALL.iter().map(|level| level.name()).collect();
-            let sentence = format!("{CPU_LEVEL_VARIABLE} is not an instruction level: {}.", name.trim());
-            return Err(ProcessorError::UnknownLevel(Advice::new(sentence, format!("Use one of {}.", names.join(", ")))));
+            let sentence = tr!("core-is-not-an-instruction", cpu_level_variable = CPU_LEVEL_VARIABLE, name = name.trim());
+            return Err(ProcessorError::UnknownLevel(Advice::new(sentence, tr!("core-use-one-of", names = names.join(", ")))));
         };
         if forced < compiled {
-            let sentence = format!("This build of Atelier needs {compiled}, and {CPU_LEVEL_VARIABLE} allows only {forced}.");
-            let hint = format!("Set it to {compiled} or higher, or unset it.");
+            let sentence = tr!("core-this-build-of-atelier", compiled, cpu_level_variable = CPU_LEVEL_VARIABLE, forced);
+            let hint = tr!("core-set-it-to-or", compiled);
             return Err(ProcessorError::Unsuitable(Advice::new(sentence, hint)));
         }
-        let warning = (forced > detected)
-            .then(|| format!("{CPU_LEVEL_VARIABLE} is {forced}, but this CPU goes up to {detected}: the variable is ignored."));
+        let warning = (forced > detected).then(|| tr!("core-is-but-this-cpu", cpu_level_variable = CPU_LEVEL_VARIABLE, forced, detected));
         Ok((Self { compiled, detected, allowed: forced.min(detected) }, warning))
     }
 }
@@ -205,13 +205,8 @@ fn lacks(missing: &[&str], compiled_for: &[&str]) -> Advice {
     let known: Vec<&str> = ["avx2", "fma", "f16c", "avx512f"].into_iter().filter(|name| missing.contains(name)).collect();
     let named = if known.is_empty() { missing } else { &known };
     let names = named.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>().join(", ");
-    let sentence = format!("This computer's CPU cannot run Atelier: it lacks {names}.");
-    let hint = if compiled_for.iter().all(is_floor) {
-        "Atelier needs a CPU with AVX2: most Intel CPUs since 2013 and AMD CPUs since 2015 have it. In a virtual machine, pass the \
-         host's CPU through."
-    } else {
-        "This Atelier was built for another machine's CPU. Download a release, or build it on this machine."
-    };
+    let sentence = tr!("core-this-computers-cpu-cannot", names);
+    let hint = if compiled_for.iter().all(is_floor) { tr!("core-atelier-needs-a-cpu") } else { tr!("core-this-atelier-was-built") };
     Advice::new(sentence, hint)
 }
 

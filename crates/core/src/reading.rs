@@ -10,6 +10,7 @@
 //! crash; marking a file costs two short writes and no flush (the system keeps what an ended
 //! process wrote); without a folder that can be written to, files are read unmarked.
 
+use atelier_language::tr;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -57,7 +58,7 @@ pub struct ReadingMarks {
 
 /// A file that is left out, because Atelier ended while it read it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Atelier crashed while reading {}, so this file is skipped until it changes; replace or delete it", path.display())]
+#[error("{}", tr!("core-atelier-crashed-while-reading", path = path.display()))]
 pub struct LeftOut {
     /// The file.
     pub path: PathBuf,

@@ -1,5 +1,7 @@
 //! Sentences for people, made of clauses and lists.
 
+use atelier_language::{Language, chosen_language, tr};
+
 /// The text with a capital first.
 #[must_use]
 pub fn capitalized(text: &str) -> String {
@@ -11,7 +13,8 @@ pub fn capitalized(text: &str) -> String {
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let text = capitalized(text);
-    if text.is_empty() || text.ends_with(['.', '!', '?']) { text } else { text + "." }
+    let stop = if chosen_language() == Language::Japanese { "。" } else { "." };
+    if text.is_empty() || text.ends_with(['.', '!', '?', '。']) { text } else { text + stop }
 }
 
 /// The things as an enumeration: `a, b and c`.
@@ -20,7 +23,7 @@ pub fn list(things: &[String]) -> String {
     match things {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => tr!("core-list", first = first.join(", "), last),
     }
 }
 

@@ -5,6 +5,7 @@
 //! under another name. What cannot be read now, and what a newer Atelier wrote, stays as it is, and
 //! nothing is written in its place.
 
+use atelier_language::tr;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,13 +22,13 @@ const GONE: [i32; 3] = [5, 6, 19];
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// It cannot be read now; it may be whole.
-    #[error("it cannot be read: {0}")]
+    #[error("{}", tr!("core-it-cannot-be-read", reason = _0))]
     Now(io::Error),
     /// A newer Atelier wrote it.
-    #[error("a newer version of Atelier wrote it")]
+    #[error("{}", tr!("core-a-newer-version-of"))]
     Newer,
     /// It was read and makes no sense.
-    #[error("it is invalid: {0}")]
+    #[error("{}", tr!("core-it-is-invalid", reason = _0))]
     Damaged(Box<dyn Error + Send + Sync>),
 }
 
@@ -45,7 +46,7 @@ impl Unreadable {
 pub fn read_stored<T>(path: &Path, max_bytes: u64, parse: impl FnOnce(&[u8]) -> Result<T, Unreadable>) -> Result<Option<T>, Unreadable> {
     let mut bytes = Vec::new();
     match File::open(path).and_then(|file| file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)) {
-        Ok(_) if bytes.len() as u64 > max_bytes => Err(Unreadable::damaged("it is too large")),
+        Ok(_) if bytes.len() as u64 > max_bytes => Err(Unreadable::damaged(tr!("core-it-is-too-large"))),
         Ok(_) => parse(&bytes).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Unreadable::Now(error)),

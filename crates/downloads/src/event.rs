@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::hub::{HubFile, Repository};
+use atelier_language::tr;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,11 +126,11 @@ impl PauseReason {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::ByPerson => "Paused. Resume at any time; downloaded data is kept.".into(),
-            Self::DiskFull { needed, free } => format!(
-                "The disk is full: {} are needed and {} are free. Free some space: the download then resumes automatically.",
-                atelier_core::format::file_size(*needed),
-                atelier_core::format::file_size(*free)
+            Self::ByPerson => tr!("downloads-paused-resume-at-any").into(),
+            Self::DiskFull { needed, free } => tr!(
+                "downloads-the-disk-is-full",
+                needed = atelier_core::format::file_size(*needed),
+                free = atelier_core::format::file_size(*free)
             ),
         }
     }

@@ -1,5 +1,6 @@
 //! One small file, fetched at once: no queue, no token, nothing on the disk.
 
+use atelier_language::tr;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -22,15 +23,15 @@ pub fn fetch(url: &str, max_bytes: usize, limit: Duration, proxy: &ProxyChoice) 
         Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
         Ok(Err(NoAnswer::Nonsense(words))) => Err(server(&words)),
         Ok(Ok((answer, body))) if answer.response.status().is_success() => Ok(body),
-        Ok(Ok((answer, _))) => Err(server(&format!("status {}", answer.response.status().as_u16()))),
+        Ok(Ok((answer, _))) => Err(server(&tr!("downloads-status", as_u16 = answer.response.status().as_u16()))),
     }
 }
 
 fn unreachable(url: &reqwest::Url) -> Failure {
-    let host = url.host_str().unwrap_or("The server");
-    Failure::new(Cause::Unreachable, format!("{host} cannot be reached."), "Check the connection and try again later.")
+    let host = url.host_str().unwrap_or(tr!("downloads-the-server"));
+    Failure::new(Cause::Unreachable, tr!("downloads-cannot-be-reached", host), tr!("downloads-check-the-connection-and"))
 }
 
 fn server(words: &str) -> Failure {
-    Failure::new(Cause::Server, format!("The server's answer could not be understood: {words}."), "Try again later.")
+    Failure::new(Cause::Server, tr!("downloads-the-servers-answer-could", words), tr!("downloads-try-again-later"))
 }

@@ -2,6 +2,7 @@
 //!
 //! Answers are bounded in bytes and in number, and hold only what is well-formed.
 
+use atelier_language::tr;
 use serde::Deserialize;
 
 use super::failure::{Cause, Failure};
@@ -88,7 +89,7 @@ pub(super) async fn search(web: &Web, text: &str) -> Result<Vec<Repository>, Fai
         .append_pair("sort", "downloads")
         .append_pair("direction", "-1")
         .append_pair("full", "true");
-    let found: Vec<FoundModel> = ask(web, &url, "The search", None).await?;
+    let found: Vec<FoundModel> = ask(web, &url, tr!("downloads-the-search"), None).await?;
     let good = found.into_iter().filter(|it| repository(&it.id).is_ok()).take(REPOSITORIES);
     Ok(good
         .map(|it| Repository {
@@ -122,8 +123,8 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
     let (answer, body) = web.text(url, MAX_BYTES).await.map_err(|error| match error {
         NoAnswer::QueuedJob(_) => Failure::new(
             Cause::Unreachable,
-            format!("{} cannot be reached.", url.host_str().unwrap_or("The server")),
-            "Models on this machine work without it. Check the connection and search again.",
+            tr!("downloads-cannot-be-reached-2", host_str = url.host_str().unwrap_or(tr!("downloads-the-server"))),
+            tr!("downloads-models-on-this-machine"),
         ),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
@@ -134,9 +135,9 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
 }
 
 fn unclear(words: &str) -> Failure {
-    Failure::new(Cause::Server, format!("The server's answer could not be understood: {words}."), "Try again later.")
+    Failure::new(Cause::Server, tr!("downloads-the-servers-answer-could", words), tr!("downloads-try-again-later"))
 }
 
 fn nonsense(sentence: String) -> Failure {
-    Failure::new(Cause::Job, sentence, "Write the repository as owner/name.")
+    Failure::new(Cause::Job, sentence, tr!("downloads-write-the-repository-as"))
 }

@@ -3,6 +3,7 @@
 //! These types are the journal's format too. Fields may be added with a default; none may change
 //! its meaning.
 
+use atelier_language::tr;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -91,7 +92,7 @@ impl DownloadJob {
     /// Checks that there are files, and that no two of them have the same path.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.id.is_empty() || self.files.is_empty() {
-            return Err("There is nothing to download.".into());
+            return Err(tr!("downloads-there-is-nothing-to").into());
         }
         let mut places = HashSet::new();
         for wanted in &self.files {
@@ -100,7 +101,7 @@ impl DownloadJob {
                 let reserved = name.ends_with(PART) || name.ends_with(NOTE) || name == MANIFEST && self.manifest.is_some();
                 // Some systems take `A` and `a` for one file.
                 if reserved || !places.insert(name.to_lowercase()) {
-                    return Err(format!("Two files of {} are called \"{name}\", or Atelier reserves this name.", self.name));
+                    return Err(tr!("downloads-two-files-of-are", name = self.name, name_2 = name));
                 }
                 Ok(())
             };

@@ -16,6 +16,7 @@ use super::job::DownloadJob;
 use atelier_core::json::has_more_values;
 use atelier_core::paths;
 use atelier_core::stored_file::{Unreadable, aside_name, put_aside, read_stored};
+use atelier_language::tr;
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -147,7 +148,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 pub(super) fn read(path: &Path) -> Result<(StoredQueue, usize), Unreadable> {
     let file = read_stored(path, MAX_BYTES, |text| {
         if has_more_values(text, MAX_VALUES) {
-            return Err(Unreadable::damaged("it has too many values"));
+            return Err(Unreadable::damaged(tr!("downloads-it-has-too-many")));
         }
         let file: File = serde_json::from_slice(text).map_err(Unreadable::damaged)?;
         if file.version > VERSION { Err(Unreadable::Newer) } else { Ok(file) }
@@ -172,18 +173,12 @@ pub(super) fn take_over(path: &Path) -> Result<(StoredQueue, Option<String>), Un
         Ok((remembered, left_out)) => {
             let aside = aside_name(path);
             fs::copy(path, &aside).map_err(Unreadable::Now)?;
-            let files = if left_out == 1 { "1 entry was".to_owned() } else { format!("{left_out} entries were") };
-            Ok((
-                remembered,
-                Some(format!("{files} invalid and left out of the download list; the old list is kept as {}.", aside.display())),
-            ))
+            let files = if left_out == 1 { tr!("downloads-1-entry-was").to_owned() } else { tr!("downloads-entries-were", left_out) };
+            Ok((remembered, Some(tr!("downloads-invalid-and-left-out", files, aside = aside.display()))))
         }
         Err(Unreadable::Damaged(reason)) => {
             let aside = put_aside(path).map_err(Unreadable::Now)?;
-            let sentence = format!(
-                "The download list was damaged and starts empty; the old list is kept as {}. Downloaded files are kept.",
-                aside.display()
-            );
+            let sentence = tr!("downloads-the-download-list-was", aside = aside.display());
             tracing::warn!("{sentence} {reason}");
             Ok((StoredQueue::default(), Some(sentence)))
         }

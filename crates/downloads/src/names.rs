@@ -1,5 +1,6 @@
 //! The name of a file, which cannot lead out of its folder, and its sum.
 
+use atelier_language::tr;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ impl TryFrom<String> for FileName {
         if name.len() <= 512 && name.split('/').all(|it| part(it) && !is_device(it)) {
             Ok(Self(name))
         } else {
-            Err(format!("{name:?} is not a file name inside the model's folder"))
+            Err(tr!("downloads-is-not-a-file", name = format!("{name:?}")))
         }
     }
 }
@@ -119,7 +120,7 @@ impl TryFrom<String> for Sha256 {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is not a SHA-256 checksum: 64 hexadecimal digits are expected");
+        let wrong = || tr!("downloads-is-not-a-sha", text);
         let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
         let digits = digits.filter(|it| it.len() == 64).ok_or_else(wrong)?;
         let mut sum = [0; 32];

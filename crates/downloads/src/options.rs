@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_core::stored_file::Unreadable;
+use atelier_language::tr;
 
 use super::space;
 use super::token::{Token, TokenStore};
@@ -113,10 +114,10 @@ impl RetryPolicy {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Another process downloads already.
-    #[error("Another Atelier is downloading. Use that window, or close it and try again.")]
+    #[error("{}", tr!("downloads-another-atelier-is-downloading"))]
     InUse,
     /// The folder of the journal cannot be used.
-    #[error("{path} cannot be used: {source}. Check that the folder is writable.", path = path.display())]
+    #[error("{}", tr!("downloads-cannot-be-used-check", path = path.display(), source))]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -124,7 +125,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The list of downloads cannot be read now, or is of a newer version.
-    #[error("{path} is left as it is: {source}. Downloads can be used once it can be read.", path = path.display())]
+    #[error("{}", tr!("downloads-is-left-as-it", path = path.display(), source))]
     Journal {
         /// The list.
         path: PathBuf,
@@ -140,10 +141,10 @@ pub enum StartError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// Too many commands wait.
-    #[error("Too many requests at once; wait a moment.")]
+    #[error("{}", tr!("downloads-too-many-requests-at"))]
     Full,
     /// The queue's thread has ended.
-    #[error("The downloads have stopped; restart Atelier.")]
+    #[error("{}", tr!("downloads-the-downloads-have-stopped"))]
     Gone,
     /// The job cannot be done.
     #[error("{0}")]

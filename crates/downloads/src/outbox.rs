@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_core::mailbox::Mailbox;
+use atelier_language::tr;
 use parking_lot::Mutex;
 
 use super::event::{Event, JobSnapshot, Status};
@@ -72,7 +73,11 @@ impl Drop for PanicGuard {
         if !std::thread::panicking() {
             return;
         }
-        let failure = Failure::new(Cause::Disk, "The downloads have stopped.", "Restart Atelier; interrupted downloads resume.");
+        let failure = Failure::new(
+            Cause::Disk,
+            tr!("downloads-the-downloads-have-stopped-2"),
+            tr!("downloads-restart-atelier-interrupted-downloads"),
+        );
         let mut open = Vec::new();
         for job in &mut *self.0.snapshot.lock() {
             if matches!(job.status, Status::Waiting | Status::Running) {

@@ -17,6 +17,7 @@ use super::job::{NOTE, PART, Source};
 use super::progress_counter::ProgressCounter;
 use crate::names::Sha256;
 use atelier_core::paths;
+use atelier_language::tr;
 
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -79,10 +80,10 @@ impl PartMetadata {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PartError {
     /// Another process, or another job, writes it.
-    #[error("it is being downloaded by another window or command of Atelier")]
+    #[error("{}", tr!("downloads-it-is-being-downloaded"))]
     InUse,
     /// It was stopped by its job.
-    #[error("stopped")]
+    #[error("{}", tr!("downloads-stopped"))]
     Stopped,
     /// The disk.
     #[error(transparent)]

@@ -1,5 +1,6 @@
 //! Probe of a link whose address names no file: a request to its server, without the file.
 
+use atelier_language::tr;
 use reqwest::header::{self, HeaderMap};
 
 use super::failure::{Cause, Failure};
@@ -10,23 +11,23 @@ use crate::link_text::{name_in, unescaped};
 /// Name of the file at an address.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     let failure = |sentence: String, hint: &str, cause| Failure::new(cause, sentence, hint);
-    let copy = "Copy the address of the download itself and paste it.";
+    let copy = tr!("downloads-copy-the-address-of");
     let address = web.address(&Source::Url(url.into())).map_err(|sentence| failure(sentence, copy, Cause::Job))?;
-    let host = address.host_str().unwrap_or("The server").to_owned();
+    let host = address.host_str().unwrap_or(tr!("downloads-the-server")).to_owned();
     let answer = web.get(&address, None).await.map_err(|error| {
-        let sentence = format!("{host} could not be asked about this link: {error}.");
-        failure(sentence, "Check the connection and try again.", Cause::Unreachable)
+        let sentence = tr!("downloads-could-not-be-asked", host, error);
+        failure(sentence, tr!("downloads-check-the-connection-and-try-again"), Cause::Unreachable)
     })?;
     if !answer.response.status().is_success() {
-        return Err(web.refusal(&answer, "What this link leads to", None, None, false).0);
+        return Err(web.refusal(&answer, tr!("downloads-what-this-link-leads"), None, None, false).0);
     }
     let headers = answer.response.headers();
     if is_page(headers) {
-        return Err(failure("This link leads to a web page, not to a file.".into(), copy, Cause::Job));
+        return Err(failure(tr!("downloads-this-link-leads-to-a-web").into(), copy, Cause::Job));
     }
     // The body is not read: the connection ends with the answer.
     let name = told_name(headers).or_else(|| name_in(answer.response.url().as_str())).filter(|name| !name.is_empty());
-    name.ok_or_else(|| failure("This link leads to a file without a name.".into(), copy, Cause::Job))
+    name.ok_or_else(|| failure(tr!("downloads-this-link-leads-to").into(), copy, Cause::Job))
 }
 
 /// True if a page was sent: what a server shows to who must sign in first, in the place of a file.

@@ -7,6 +7,7 @@
 mod commands;
 mod endings;
 
+use atelier_language::tr;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -330,7 +331,7 @@ impl Queue {
             if !was_told {
                 tracing::error!(%error, "the download queue could not be remembered");
                 let path = self.journal.display();
-                self.outbox.send(Event::Notice(format!("The download list {path} cannot be written: {error}. Atelier tries again.")));
+                self.outbox.send(Event::Notice(tr!("downloads-the-download-list-cannot", path, error)));
             }
         }
     }

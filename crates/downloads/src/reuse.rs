@@ -1,5 +1,6 @@
 //! A file that need not be fetched: it is in its place, or another model has it.
 
+use atelier_language::tr;
 use std::io;
 use std::path::Path;
 
@@ -21,8 +22,8 @@ pub(super) fn find_reusable(
     if !index::is_inside(&context.root, &target).map_err(|error| failed(error.into()))? {
         return Err(TransferError::Failed(Failure::new(
             Cause::Job,
-            format!("{} would be written outside the models folder.", task.name()),
-            "Look in the models folder for a link that leads out of the folder, and remove this link.",
+            tr!("downloads-would-be-written-outside", name = task.name()),
+            tr!("downloads-look-in-the-models"),
         )));
     }
     let sum = wanted.sha256.or_else(|| server.and_then(|metadata| metadata.linked));

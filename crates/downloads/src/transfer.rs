@@ -4,6 +4,7 @@
 //! written and hashed by a thread of its own while the next bytes come in. A broken line is gone on
 //! with where it broke; bytes of another version are never put together.
 
+use atelier_language::tr;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -128,8 +129,8 @@ impl Transfer {
                 Err(AttemptError::Changed) => {
                     odd_tries += 1;
                     (best, connections) = (0, 0);
-                    let sentence = format!("The server's copy of {} keeps changing.", self.task.name());
-                    (Failure::new(Cause::Server, sentence, "Try again later."), Some(Duration::ZERO))
+                    let sentence = tr!("downloads-the-servers-copy-of", name = self.task.name());
+                    (Failure::new(Cause::Server, sentence, tr!("downloads-try-again-later")), Some(Duration::ZERO))
                 }
                 Err(AttemptError::Retry { failure, after, odd }) => {
                     odd_tries += u32::from(odd);
@@ -244,7 +245,7 @@ impl Transfer {
 
     async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, AttemptError> {
         let url = self.context.web.address(&self.task.wanted.source).map_err(|sentence| {
-            let hint = "Correct the URL, or choose another variant.";
+            let hint = tr!("downloads-correct-the-url-or");
             TransferError::Failed(Failure::new(Cause::Job, sentence, hint))
         })?;
         let context = Arc::clone(&self.context);
@@ -290,11 +291,7 @@ impl Transfer {
             return Err(if again { AttemptError::Retry { failure, after, odd: false } } else { TransferError::Failed(failure).into() });
         }
         if is_page(answer.response.headers()) {
-            let failure = Failure::new(
-                Cause::Server,
-                format!("The server sent a web page instead of {name}."),
-                "The server may require a login, or the file has moved: open its page in a browser.",
-            );
+            let failure = Failure::new(Cause::Server, tr!("downloads-the-server-sent-a", name), tr!("downloads-the-server-may-require"));
             return Err(TransferError::Failed(failure).into());
         }
         if let (Some(wanted), Some(linked)) = (self.task.wanted.sha256, answer.linked)
@@ -306,16 +303,16 @@ impl Transfer {
         if let (Some(expected), Some(total)) = (expected, now.total)
             && expected != total
         {
-            let sentence = format!("The server's {name} has {total} bytes; {expected} were expected.");
+            let sentence = tr!("downloads-the-servers-has-bytes", name, total, expected);
             return Err(odd(sentence, Cause::Mismatch));
         }
         match status {
             StatusCode::RANGE_NOT_SATISFIABLE if there > 0 && now.total == Some(there) && old.is_same(now) => Ok(None),
-            StatusCode::RANGE_NOT_SATISFIABLE => Err(odd(format!("The server cannot resume {name} at this position."), Cause::Server)),
+            StatusCode::RANGE_NOT_SATISFIABLE => Err(odd(tr!("downloads-the-server-cannot-resume", name), Cause::Server)),
             StatusCode::PARTIAL_CONTENT => {
                 let from = web::content_range(answer.response.headers()).and_then(|it| it.0);
                 if from != Some(there) {
-                    return Err(odd(format!("The server sent the wrong part of {name}."), Cause::Server));
+                    return Err(odd(tr!("downloads-the-server-sent-the", name), Cause::Server));
                 }
                 if there == 0 {
                     Ok(Some(Start::Anew(now.clone())))
@@ -364,7 +361,7 @@ impl Transfer {
             to_come = match to_come.map(|it| it.checked_sub(bytes)) {
                 None => None,
                 Some(Some(left)) => Some(left),
-                Some(None) => break Some(odd(format!("The server sends more data than {} has.", self.task.name()), Cause::Server)),
+                Some(None) => break Some(odd(tr!("downloads-the-server-sends-more", name = self.task.name()), Cause::Server)),
             };
             if sender.send(chunk).await.is_err() {
                 // The writer says why.
@@ -373,7 +370,7 @@ impl Transfer {
             window.1 += bytes;
             if window.0.elapsed() > self.context.retry_policy.stall {
                 if window.1 < MIN_BYTES && to_come != Some(0) {
-                    break Some(self.line(NoAnswer::QueuedJob("the server is too slow".into())));
+                    break Some(self.line(NoAnswer::QueuedJob(tr!("downloads-the-server-is-too").into())));
                 }
                 window = (Instant::now(), 0);
             }
@@ -386,7 +383,7 @@ impl Transfer {
             (Err(error), _) => (Err(error.file_error(&self.task).into()), Some(part)),
             (Ok(()), Some(bad)) => (Err(bad), Some(part)),
             (Ok(()), None) if total.is_some_and(|total| part.bytes() != total) => {
-                (Err(self.line(NoAnswer::QueuedJob("the connection ended too early".into()))), Some(part))
+                (Err(self.line(NoAnswer::QueuedJob(tr!("downloads-the-connection-ended-too").into()))), Some(part))
             }
             (Ok(()), None) => (Ok(Attempt::Whole(Box::new(part))), None),
         }
@@ -419,13 +416,13 @@ impl Transfer {
             NoAnswer::QueuedJob(words) => AttemptError::Retry {
                 failure: Failure::new(
                     Cause::Unreachable,
-                    format!("{} could not be downloaded: {words}.", self.task.name()),
-                    "Check the connection and try again; downloaded data is kept.",
+                    tr!("downloads-could-not-be-downloaded", name = self.task.name(), words),
+                    tr!("downloads-check-the-connection-and-try-again-downloaded-data"),
                 ),
                 after: None,
                 odd: false,
             },
-            NoAnswer::Nonsense(words) => odd(format!("{} could not be downloaded: {words}.", self.task.name()), Cause::Server),
+            NoAnswer::Nonsense(words) => odd(tr!("downloads-could-not-be-downloaded", name = self.task.name(), words), Cause::Server),
         }
     }
 }
@@ -441,6 +438,6 @@ async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
 }
 
 fn odd(sentence: String, cause: Cause) -> AttemptError {
-    let hint = "Try again later, or choose another variant.";
+    let hint = tr!("downloads-try-again-later-or");
     AttemptError::Retry { failure: Failure::new(cause, sentence, hint), after: None, odd: true }
 }

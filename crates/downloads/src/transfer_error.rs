@@ -7,6 +7,7 @@ use super::failure::{Cause, Failure};
 use super::part::PartError;
 use super::task::FileTask;
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 /// Error of a transfer.
 #[derive(Debug)]
@@ -22,19 +23,11 @@ pub(super) enum TransferError {
 }
 
 pub(super) fn lost() -> TransferError {
-    TransferError::Failed(Failure::new(
-        Cause::Disk,
-        "Internal error while writing downloads.",
-        "Try again; if it fails again, restart Atelier.",
-    ))
+    TransferError::Failed(Failure::new(Cause::Disk, tr!("downloads-internal-error-while-writing"), tr!("downloads-try-again-if-it")))
 }
 
 pub(super) fn mismatch(name: &str) -> Failure {
-    Failure::new(
-        Cause::Mismatch,
-        format!("The checksum of the server's {name} does not match. Nothing was kept."),
-        "The file was changed or damaged on the server. Try again later, choose another variant, or add its link to accept it.",
-    )
+    Failure::new(Cause::Mismatch, tr!("downloads-the-checksum-of-the", name), tr!("downloads-the-file-was-changed"))
 }
 
 /// True where a disk has no room, or none for this person.
@@ -47,23 +40,18 @@ pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
     let folder: &Path = &task.folder;
     match error {
         PartError::Stopped => TransferError::Stopped,
-        PartError::InUse => {
-            failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until that download has finished.")
-        }
+        PartError::InUse => failed(tr!("downloads-is-being-downloaded-by", name = task.name()), tr!("downloads-wait-until-that-download")),
         PartError::Disk(error) if is_full(&error) => {
             let needed = task.counter.total().unwrap_or_default().saturating_sub(task.counter.bytes());
             TransferError::Full { needed, free: 0 }
         }
         PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             let bytes = task.counter.total().map_or_else(|| "such".to_owned(), file_size);
-            failed(
-                format!("The disk cannot hold a file of {bytes} bytes."),
-                "Choose a folder on a disk whose file system allows larger files.",
-            )
+            failed(tr!("downloads-the-disk-cannot-hold", bytes), tr!("downloads-choose-a-folder-on"))
         }
         PartError::Disk(error) => failed(
-            format!("{} could not be written in {}: {error}.", task.name(), folder.display()),
-            "Check that the folder exists and is writable, and try again.",
+            tr!("downloads-could-not-be-written", name = task.name(), folder = folder.display(), error),
+            tr!("downloads-check-that-the-folder"),
         ),
     }
 }

@@ -20,6 +20,7 @@ use super::transfer_error::{TransferError, is_full};
 use crate::names::{FileName, Sha256};
 use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::paths;
+use atelier_language::tr;
 
 /// No file of a model packs better than this; deflate itself reaches 1032.
 const MAX_RATIO: u64 = 100;
@@ -36,7 +37,7 @@ pub(super) enum UnpackError {
     #[error("{0}")]
     Wrong(String),
     /// The disk has no room for what is in it.
-    #[error("the disk is full")]
+    #[error("{}", tr!("downloads-the-disk-is-full-2"))]
     Full {
         /// Bytes that are to be unpacked.
         needed: u64,
@@ -44,7 +45,7 @@ pub(super) enum UnpackError {
         free: u64,
     },
     /// Its job does not want it now.
-    #[error("stopped")]
+    #[error("{}", tr!("downloads-stopped"))]
     Stopped,
     /// The disk.
     #[error(transparent)]
@@ -70,16 +71,12 @@ impl UnpackError {
             Self::Stopped => TransferError::Stopped,
             Self::Full { needed, free } => TransferError::Full { needed, free },
             Self::Disk(error) => {
-                failed(format!("{name} could not be unpacked: {error}."), "Check that the folder is writable, and try again.", Cause::Disk)
+                failed(tr!("downloads-could-not-be-unpacked", name, error), tr!("downloads-check-that-the-folder-is-writable"), Cause::Disk)
             }
             Self::Wrong(what) => {
                 // Best effort: it is of no use, and in nobody's way.
                 let _ = fs::remove_file(archive);
-                failed(
-                    format!("{name} was not unpacked: {what}."),
-                    "The archive was removed. Get the model from another source, or tell the author of the archive.",
-                    Cause::Archive,
-                )
+                failed(tr!("downloads-was-not-unpacked", name, what), tr!("downloads-the-archive-was-removed"), Cause::Archive)
             }
         }
     }
@@ -175,22 +172,22 @@ fn check<R: Read + io::Seek>(
     folder: &Path,
     list: &UnpackList,
 ) -> Result<ArchiveEntry, UnpackError> {
-    let wrong = |what: &str| UnpackError::Wrong(format!("\"{}\" in it {what}", name.as_str()));
+    let wrong = |what: &str| UnpackError::Wrong(tr!("downloads-in-it", name = name.as_str(), what));
     let target = list.place(name).map_err(UnpackError::Wrong)?.in_folder(folder);
-    let index = zip.index_for_name(name.as_str()).ok_or_else(|| wrong("is missing"))?;
+    let index = zip.index_for_name(name.as_str()).ok_or_else(|| wrong(tr!("downloads-is-missing")))?;
     let file = zip.by_index_raw(index)?;
     if file.encrypted() {
-        return Err(wrong("is password-protected"));
+        return Err(wrong(tr!("downloads-is-password-protected")));
     }
     if file.is_symlink() || !file.is_file() {
-        return Err(wrong("is not a plain file"));
+        return Err(wrong(tr!("downloads-is-not-a-plain")));
     }
     let (bytes, packed) = (file.size(), file.compressed_size());
     if bytes > SMALL_BYTES && bytes / MAX_RATIO > packed {
-        return Err(wrong("claims to unpack to more than any model file"));
+        return Err(wrong(tr!("downloads-claims-to-unpack-to")));
     }
     if !is_inside(folder, &target)? {
-        return Err(wrong("would leave the model's folder"));
+        return Err(wrong(tr!("downloads-would-leave-the-models")));
     }
     Ok(ArchiveEntry { index, name: name.as_str().to_owned(), bytes, target })
 }
@@ -202,7 +199,7 @@ fn copy<R: Read + io::Seek>(
     stopped: &dyn Fn() -> bool,
     to: &mut dyn Write,
 ) -> Result<Sha256, UnpackError> {
-    let wrong = |what: &str| UnpackError::Wrong(format!("\"{}\" in it {what}", entry.name));
+    let wrong = |what: &str| UnpackError::Wrong(tr!("downloads-in-it", name = entry.name, what));
     // One byte more than it said shows that it lied.
     let mut packed = zip.by_index(entry.index)?.take(entry.bytes.saturating_add(1));
     let (mut block, mut bytes, mut sum) = (vec![0; BLOCK_BYTES], 0, sha2::Sha256::new());
@@ -211,12 +208,12 @@ fn copy<R: Read + io::Seek>(
             return Err(UnpackError::Stopped);
         }
         let read = match packed.read(&mut block) {
-            Err(error) if error.raw_os_error().is_none() => return Err(wrong("is damaged")),
+            Err(error) if error.raw_os_error().is_none() => return Err(wrong(tr!("downloads-is-damaged"))),
             other => other?,
         };
         bytes += read as u64;
         if bytes > entry.bytes || read == 0 && bytes < entry.bytes {
-            return Err(wrong("has the wrong size"));
+            return Err(wrong(tr!("downloads-has-the-wrong-size")));
         }
         let Some(read) = block.get(..read).filter(|it| !it.is_empty()) else { break };
         sum.update(read);

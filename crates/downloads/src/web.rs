@@ -4,6 +4,7 @@
 //! whatever a server redirects to; a redirect never leads from `https` to `http`. Nothing a server
 //! says is trusted beyond being compared.
 
+use atelier_language::tr;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -77,13 +78,13 @@ impl Web {
             ProxyChoice::System => {}
             ProxyChoice::None => client = client.no_proxy(),
             ProxyChoice::Address(address) => {
-                let proxy = reqwest::Proxy::all(address).map_err(|error| format!("The proxy {address} cannot be used: {error}."))?;
+                let proxy = reqwest::Proxy::all(address).map_err(|error| tr!("downloads-the-proxy-cannot-be", address, error))?;
                 client = client.proxy(proxy);
             }
         }
-        let client = client.build().map_err(|error| format!("Downloads cannot start: {}.", words(&error)))?;
+        let client = client.build().map_err(|error| tr!("downloads-downloads-cannot-start", error = words(&error)))?;
         let endpoint = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
-        let endpoint = endpoint.ok_or("HF_ENDPOINT is not a URL; a URL looks like https://example.org.")?;
+        let endpoint = endpoint.ok_or(tr!("downloads-hf-endpoint-is-not"))?;
         Ok(Self { client, endpoint, token: Mutex::new(token), stall: retry_policy.stall })
     }
 
@@ -105,7 +106,7 @@ impl Web {
             path.pop_if_empty();
             for part in parts {
                 if matches!(part, "" | "." | "..") || part.contains(char::is_control) {
-                    return Err(format!("{part:?} is not part of a URL."));
+                    return Err(tr!("downloads-is-not-part-of", part = format!("{part:?}")));
                 }
                 path.push(part);
             }
@@ -118,7 +119,7 @@ impl Web {
         match source {
             Source::Url(text) => {
                 let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
-                url.ok_or_else(|| format!("{text:?} is not a URL; a URL looks like https://example.org/file."))
+                url.ok_or_else(|| tr!("downloads-is-not-a-url", text = format!("{text:?}")))
             }
             Source::HuggingFace { repo, path, revision } => {
                 let repo = repository(repo)?;
@@ -146,7 +147,7 @@ impl Web {
                 request = request.header(header::AUTHORIZATION, value);
             }
             let response = timeout(self.stall, request.send()).await;
-            let response = response.map_err(|_| NoAnswer::QueuedJob("the server does not respond".into()))?;
+            let response = response.map_err(|_| NoAnswer::QueuedJob(tr!("downloads-the-server-does-not").into()))?;
             let response = response.map_err(|error| NoAnswer::QueuedJob(words(&error)))?;
             linked = linked.or_else(|| etag(response.headers(), "x-linked-etag").and_then(|it| Sha256::try_from(it).ok()));
             linked_size = linked_size.or_else(|| number(response.headers(), &HeaderName::from_static("x-linked-size")));
@@ -155,13 +156,13 @@ impl Web {
             }
             let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
             let next = location.and_then(|it| url.join(it).ok()).filter(|it| matches!(it.scheme(), "https" | "http") && it.has_host());
-            let next = next.ok_or_else(|| NoAnswer::Nonsense("the server redirects to an invalid URL".into()))?;
+            let next = next.ok_or_else(|| NoAnswer::Nonsense(tr!("downloads-the-server-redirects-to").into()))?;
             if url.scheme() == "https" && next.scheme() == "http" {
-                return Err(NoAnswer::Nonsense("the server redirects from https to http".into()));
+                return Err(NoAnswer::Nonsense(tr!("downloads-the-server-redirects-from").into()));
             }
             url = next;
         }
-        Err(NoAnswer::Nonsense("the server redirects too often".into()))
+        Err(NoAnswer::Nonsense(tr!("downloads-the-server-redirects-too").into()))
     }
 
     /// Asks for a short text, at most `most` bytes of it.
@@ -171,7 +172,7 @@ impl Web {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk(&mut answer.response).await? {
             if body.len() + chunk.len() > most {
-                return Err(NoAnswer::Nonsense("the server's answer is too long".into()));
+                return Err(NoAnswer::Nonsense(tr!("downloads-the-servers-answer-is").into()));
             }
             body.extend_from_slice(&chunk);
         }
@@ -181,7 +182,7 @@ impl Web {
     /// The next bytes of a body; `None` at its end.
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, NoAnswer> {
         let next = timeout(self.stall, response.chunk()).await;
-        let next = next.map_err(|_| NoAnswer::QueuedJob("the server stopped sending".into()))?;
+        let next = next.map_err(|_| NoAnswer::QueuedJob(tr!("downloads-the-server-stopped-sending").into()))?;
         next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
@@ -202,36 +203,31 @@ impl Web {
         let page = licence_url.map(str::to_owned).or_else(|| repo.map(|repo| format!("{}/{repo}", self.endpoint())));
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if page.is_none() && !same_origin(answer.response.url(), &self.endpoint) => {
-                let host = answer.response.url().host_str().unwrap_or("The server");
-                let sentence = format!("{host} requires a login for {what}.");
-                let hint = "Many sites offer a link with a personal key for such files: add that link.";
+                let host = answer.response.url().host_str().unwrap_or(tr!("downloads-the-server"));
+                let sentence = tr!("downloads-requires-a-login-for", host, what);
+                let hint = tr!("downloads-many-sites-offer-a");
                 (Failure::new(Cause::Server, sentence, hint), false)
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
-                let at = page.unwrap_or_else(|| "the page it came from".to_owned());
+                let at = page.unwrap_or_else(|| tr!("downloads-the-page-it-came").to_owned());
                 let (sentence, hint) = if was_there {
-                    let sentence = format!("{what} no longer exists at this address: its repository moved or removed it.");
-                    (sentence, format!("Look at {at} for the new address, or choose another variant."))
+                    let sentence = tr!("downloads-no-longer-exists-at", what);
+                    (sentence, tr!("downloads-look-at-for-the", at))
                 } else {
-                    let sentence = format!("{what} was not found: the link is mistyped, or it was moved or removed.");
-                    (sentence, format!("Compare the link with {at}, and add it again."))
+                    let sentence = tr!("downloads-was-not-found-the", what);
+                    (sentence, tr!("downloads-compare-the-link-with", at))
                 };
                 (Failure::new(Cause::NotFound, sentence, hint), false)
             }
-            StatusCode::TOO_MANY_REQUESTS => (
-                Failure::new(
-                    Cause::TooMany,
-                    format!("The server limits requests and refuses {what} for now."),
-                    "Wait a few minutes and try again; an access token raises the limit.",
-                ),
-                true,
-            ),
+            StatusCode::TOO_MANY_REQUESTS => {
+                (Failure::new(Cause::TooMany, tr!("downloads-the-server-limits-requests", what), tr!("downloads-wait-a-few-minutes")), true)
+            }
             _ => (
                 Failure::new(
                     Cause::Server,
-                    format!("The server could not send {what}: status {}.", status.as_u16()),
-                    "Try again later; downloaded data is kept.",
+                    tr!("downloads-the-server-could-not", what, as_u16 = status.as_u16()),
+                    tr!("downloads-try-again-later-downloaded"),
                 ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),
             ),
@@ -240,18 +236,16 @@ impl Web {
 }
 
 fn gated(endpoint: &str, what: &str, page: Option<String>, with_token: bool) -> Failure {
-    let licence = page.as_ref().map_or_else(String::new, |page| format!("Accept its licence at {page}. "));
+    let licence = page.as_ref().map_or_else(String::new, |page| tr!("downloads-accept-its-licence-at", page));
     let hint = if with_token {
-        format!("{licence}Then check that the token may read the repository ({endpoint}/settings/tokens), and try again.")
+        tr!("downloads-then-check-that-the", licence, endpoint)
     } else {
-        format!(
-            "{licence}Then make a token at {endpoint}/settings/tokens and paste it under \"Hugging Face token\" in the Models view (or set HF_TOKEN), and try again."
-        )
+        tr!("downloads-then-make-a-token", licence, endpoint)
     };
     let sentence = if with_token {
-        format!("{what} requires accepting its licence, and the token was refused.")
+        tr!("downloads-requires-accepting-its-licence-and-the", what)
     } else {
-        format!("{what} requires accepting its licence.")
+        tr!("downloads-requires-accepting-its-licence", what)
     };
     Failure::new(Cause::Gated { licence_url: page }, sentence, hint)
 }
@@ -264,7 +258,7 @@ pub(super) fn repository(repo: &str) -> Result<Vec<&str>, String> {
     if parts.len() <= 2 && parts.iter().all(good) {
         Ok(parts)
     } else {
-        Err(format!("{repo:?} is not a repository; it looks like owner/name."))
+        Err(tr!("downloads-is-not-a-repository", repo = format!("{repo:?}")))
     }
 }
 
@@ -274,7 +268,8 @@ fn same_origin(one: &Url, other: &Url) -> bool {
 
 /// An error with the reasons beneath it, the last of which is the one that helps.
 fn words(error: &reqwest::Error) -> String {
-    let mut text = if error.is_connect() { "no connection".to_owned() } else { "the connection was lost".to_owned() };
+    let mut text =
+        if error.is_connect() { tr!("downloads-no-connection").to_owned() } else { tr!("downloads-the-connection-was-lost").to_owned() };
     let mut inner = std::error::Error::source(error);
     while let Some(error) = inner {
         if error.source().is_none() {

@@ -8,6 +8,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::ffi::{self, RemotePosition};
 use crate::remote::describe;
 use atelier_core::device::{Device, SimulatedDevices};
+use atelier_language::tr;
 
 static LIST: RwLock<()> = RwLock::new(());
 
@@ -49,7 +50,7 @@ fn described(device: Device, position: Option<&RemotePosition>) -> Device {
 
 /// A simulated device could not be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the device {name} cannot be simulated: {why}")]
+#[error("{}", tr!("engine-the-device-cannot-be", name, why))]
 pub struct NotAdded {
     pub name: String,
     pub why: String,

@@ -2,35 +2,33 @@
 //! installs them.
 
 use super::ffi;
+use atelier_language::tr;
 
 /// Names the library that is missing, and how it is installed here; `None`: nothing is known to be
 /// missing.
 pub(crate) fn missing() -> Option<String> {
     ffi::is_vulkan_loader_missing().then(|| {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
-        format!(
-            "GPUs are not used, because this system has no Vulkan loader. {}, then start Atelier again.",
-            how_to_install(std::env::consts::OS, &release)
-        )
+        tr!("engine-gpus-are-not-used", how_to_install = how_to_install(std::env::consts::OS, &release))
     })
 }
 
 /// `os` as [`std::env::consts::OS`] has it, and the text of `os-release` where there is one.
 fn how_to_install(os: &str, os_release: &str) -> &'static str {
     match os {
-        "windows" => "Install your GPU's newest driver, or run `winget install KhronosGroup.VulkanRT`",
-        "macos" => "Install it with `brew install vulkan-loader molten-vk`",
+        "windows" => tr!("engine-install-your-gpus-newest"),
+        "macos" => tr!("engine-install-it-with-brew"),
         _ => {
             let ids: Vec<String> = os_release.lines().filter_map(ids_in).flatten().collect();
             let is_like = |names: &[&str]| ids.iter().any(|id| names.contains(&id.as_str()));
             if is_like(&["debian", "ubuntu"]) {
-                "Install it with `sudo apt install libvulkan1 mesa-vulkan-drivers`"
+                tr!("engine-install-it-with-sudo-apt-install")
             } else if is_like(&["fedora", "rhel", "centos"]) {
-                "Install it with `sudo dnf install vulkan-loader mesa-vulkan-drivers`"
+                tr!("engine-install-it-with-sudo-dnf-install")
             } else if is_like(&["arch"]) {
-                "Install it with `sudo pacman -S vulkan-icd-loader` and your GPU's driver (vulkan-radeon, vulkan-intel or nvidia-utils)"
+                tr!("engine-install-it-with-sudo")
             } else {
-                "Install the Vulkan loader and your GPU's Vulkan driver with your system's package manager"
+                tr!("engine-install-the-vulkan-loader")
             }
         }
     }

@@ -15,6 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::protocol::{Control, End, Event, Failure, JobId, Query, Request, Task};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::Recipe;
+use atelier_language::tr;
 
 /// Jobs that may be open; a person never queues so many.
 const MAX_JOBS: usize = 4096;
@@ -23,10 +24,10 @@ const MAX_JOBS: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
     /// Too many jobs are open.
-    #[error("the queue is full; wait until some pictures are finished")]
+    #[error("{}", tr!("engine-the-queue-is-full"))]
     Full,
     /// The engine's thread has ended.
-    #[error("the engine has stopped; restart Atelier")]
+    #[error("{}", tr!("engine-the-engine-has-stopped"))]
     Gone,
 }
 
@@ -263,10 +264,7 @@ impl Drop for EngineEnd {
             state.jobs.keys().copied().collect()
         };
         for job in jobs {
-            let failure = Failure::new(
-                "The engine stopped before this picture was finished.",
-                "Restart Atelier and generate again; your prompt and settings are kept.",
-            );
+            let failure = Failure::new(tr!("engine-the-engine-stopped-before"), tr!("engine-restart-atelier-and-generate"));
             self.send(Event::End { job, end: End::Failed(failure) });
         }
     }

@@ -6,97 +6,52 @@ use crate::remote::last_error;
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
 use atelier_core::sentences::sentence;
+use atelier_language::{text, tr};
 
-const OUT_OF_MEMORY: (&str, &str) = (
-    "There is not enough memory for this picture.",
-    "Choose a smaller size, turn on VAE tiling, or keep weights in RAM (--params-backend cpu).",
-);
+/// The texts of an error and of its hint.
+const OUT_OF_MEMORY: (&str, &str) = ("engine-there-is-not-enough-memory-for", "engine-choose-a-smaller-size-turn-on");
 
 /// Advice where a device is full while the model is read or the prompt is encoded: neither the
 /// picture's size nor its decoding matters there.
-const NO_ROOM_FOR_WEIGHTS_HINT: &str =
-    "Close other programs that use this device, run the text encoder on the CPU (te=cpu), or keep weights in RAM (--params-backend cpu).";
+const NO_ROOM_FOR_WEIGHTS_HINT: &str = "engine-close-other-programs-that";
 
 /// Advice where one tensor is larger than a device's buffers may be.
-const TOO_LARGE_HINT: &str = "Run the text encoder on the CPU (te=cpu), turn on VAE tiling, or choose a more quantised file (Q8_0, Q4_0).";
+const TOO_LARGE_HINT: &str = "engine-run-the-text-encoder";
 
-/// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person.
+/// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the texts of the advice for a
+/// person.
 /// The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
-    (
-        &["too large for params buffer", " takes no tensor of "],
-        "A part of the model or the picture is larger than this device can allocate at once.",
-        TOO_LARGE_HINT,
-    ),
-    (
-        &[" does not compute "],
-        "This device does not support a number type of the model.",
-        "Choose another quantisation of the model, or another device for that part.",
-    ),
-    (
-        &["no dequantization available"],
-        "A model file has a number type that the engine does not support.",
-        "Look for the same model as another .safetensors or .gguf file.",
-    ),
+    (&["too large for params buffer", " takes no tensor of "], "engine-a-part-of-the", TOO_LARGE_HINT),
+    (&[" does not compute "], "engine-this-device-does-not", "engine-choose-another-quantisation-of"),
+    (&["no dequantization available"], "engine-a-model-file-has", "engine-look-for-the-same"),
     (
         &["out of memory", "failed to allocate", "alloc compute buffer failed", "alloc params backend buffer failed", "not enough memory"],
         OUT_OF_MEMORY.0,
         OUT_OF_MEMORY.1,
     ),
-    (
-        &["load lora tensors from"],
-        "A LoRA could not be loaded, so no picture was generated.",
-        "The file may be damaged or its disk disconnected. Download it again, or remove the LoRA.",
-    ),
-    (
-        &["photomaker found no word before img"],
-        "PhotoMaker did not find the person in the prompt.",
-        "Write the word img once, after the word for the person: a woman img by a lake.",
-    ),
-    (
-        &["photomaker found img too late"],
-        "The word img is too late in the prompt for PhotoMaker, or there are too many pictures of the person.",
-        "Start the prompt with the person, or use fewer pictures.",
-    ),
+    (&["load lora tensors from"], "engine-a-lora-could-not", "engine-the-file-may-be"),
+    (&["photomaker found no word before img"], "engine-photomaker-did-not-find", "engine-write-the-word-img"),
+    (&["photomaker found img too late"], "engine-the-word-img-is", "engine-start-the-prompt-with"),
     (
         &["photomaker did not take", "the photomaker file could not be read"],
-        "PhotoMaker could not be loaded, so no picture was generated.",
-        "The file may be damaged or an unsupported PhotoMaker. Download it again, or remove PhotoMaker.",
+        "engine-photomaker-could-not-be",
+        "engine-the-file-may-be-damaged-or",
     ),
-    (
-        &["get sd version from file failed"],
-        "Atelier does not recognise this model.",
-        "Choose the diffusion file of a supported model, in the right role.",
-    ),
-    (
-        &["read tensor data failed"],
-        "A model file could not be read completely.",
-        "The file may be damaged or its disk disconnected. Check the disk, or download the file again.",
-    ),
-    (
-        &["not in model metadata", "not in model file", "was not loaded"],
-        "A part of the model is missing from its files.",
-        "Check that the files belong together and that each one is in its role.",
-    ),
+    (&["get sd version from file failed"], "engine-atelier-does-not-recognise", "engine-choose-the-diffusion-file"),
+    (&["read tensor data failed"], "engine-a-model-file-could", "engine-the-file-may-be-damaged-or-its-disk"),
+    (&["not in model metadata", "not in model file", "was not loaded"], "engine-a-part-of-the-model-is", "engine-check-that-the-files"),
     (
         &["wrong shape", "has invalid shape", "ggml_can_mul_mat", "can_repeat"],
-        "The model's files do not fit together together.",
-        "Choose the text encoder and the VAE that were made for this diffusion file.",
+        "engine-the-models-files-do",
+        "engine-choose-the-text-encoder",
     ),
-    (
-        &["backend config failed", "failed to initialize"],
-        "A device could not be used.",
-        "Choose another device in the placement, or leave the placement empty.",
-    ),
-    (
-        &["no kernel image", "invalid device function"],
-        "This build of Atelier does not support this GPU.",
-        "Choose the CPU or another GPU in the placement, or install the Vulkan build.",
-    ),
+    (&["backend config failed", "failed to initialize"], "engine-a-device-could-not", "engine-choose-another-device-in"),
+    (&["no kernel image", "invalid device function"], "engine-this-build-of-atelier", "engine-choose-the-cpu-or"),
     (
         &["illegal memory access", "unspecified launch failure", "misaligned address"],
-        "The GPU stopped during a calculation.",
-        "Restart Atelier before using this GPU again; until then, choose another device in the placement.",
+        "engine-the-gpu-stopped-during",
+        "engine-restart-atelier-before-using-this-gpu",
     ),
 ];
 
@@ -108,14 +63,11 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
     };
     let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
     let (sentence, hint) = match (error.status, known) {
-        (Status::NoMemory, _) => (OUT_OF_MEMORY.0, OUT_OF_MEMORY.1),
-        (_, Some((_, sentence, hint))) => (*sentence, *hint),
-        (Status::Aborted, None) => (
-            "The engine stopped during a calculation.",
-            "The model was unloaded; generate again. If this happens again, check that the model's files belong together.",
-        ),
+        (Status::NoMemory, _) => (text(OUT_OF_MEMORY.0), text(OUT_OF_MEMORY.1)),
+        (_, Some((_, sentence, hint))) => (text(sentence), text(hint)),
+        (Status::Aborted, None) => (tr!("engine-the-engine-stopped-during"), tr!("engine-the-model-was-unloaded")),
         (Status::Failed | Status::Cancelled | Status::Lost | Status::DeviceLost, None) => {
-            ("The engine could not generate this picture.", "See the details for the engine's messages.")
+            (tr!("engine-the-engine-could-not"), tr!("engine-see-the-details-for"))
         }
     };
     let mut log = log;
@@ -123,8 +75,8 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         log.push(error.message.clone());
     }
     if let (Status::DeviceLost, Some(device)) = (error.status, &error.lost) {
-        let hint = "Restart Atelier before using this device again, or choose another device. If this happens again, update its driver.";
-        return Failure { log, ..Failure::new(format!("{device} stopped responding, and its driver reset it."), hint) };
+        let hint = tr!("engine-restart-atelier-before-using");
+        return Failure { log, ..Failure::new(tr!("engine-stopped-responding-and-its", device), hint) };
     }
     if let Some(server) = &error.lost {
         let error = last_error().unwrap_or_else(|| RemoteError::Lost(server.clone()));
@@ -136,17 +88,14 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
             let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
             let advice = if missing.is_allocation_limit() && device == "CPU" {
                 // A limit of this process, or memory in pieces.
-                Advice::new(
-                    format!("There is not enough memory: {} needed {wanted} of RAM, and the system refused.", phase.label()),
-                    OUT_OF_MEMORY.1,
-                )
+                Advice::new(tr!("engine-there-is-not-enough", phase = phase.label(), wanted), text(OUT_OF_MEMORY.1))
             } else if missing.is_allocation_limit() {
-                let sentence = format!("{device} cannot allocate {wanted} at once for {}, although {free} were free.", phase.label());
-                Advice::new(sentence, TOO_LARGE_HINT)
+                let sentence = tr!("engine-cannot-allocate-at-once", device, wanted, phase = phase.label(), free);
+                Advice::new(sentence, text(TOO_LARGE_HINT))
             } else {
-                let sentence = format!("{device} has too little memory: {} needed {wanted}, and {free} were free.", phase.label());
+                let sentence = tr!("engine-has-too-little-memory", device, phase = phase.label(), wanted, free);
                 let is_early = device != "CPU" && matches!(phase, PhaseKind::Loading | PhaseKind::Encoding);
-                Advice::new(sentence, if is_early { NO_ROOM_FOR_WEIGHTS_HINT } else { OUT_OF_MEMORY.1 })
+                Advice::new(sentence, text(if is_early { NO_ROOM_FOR_WEIGHTS_HINT } else { OUT_OF_MEMORY.1 }))
             };
             Failure { advice, log, cause: Some(Cause::OutOfMemory(missing.clone())) }
         }
@@ -156,14 +105,14 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
 
 /// The failure of a conversion, with the log lines that led to it.
 pub(crate) fn of_conversion(error: &CallError, mut log: Vec<String>) -> Failure {
-    const NO_MEMORY: (&str, &str) = ("There is not enough memory to convert this file", "Close other programs, then try again.");
-    const OTHER: &str = "Check that the file is whole, and that its disk and that of the copy have room.";
+    const NO_MEMORY: (&str, &str) = ("engine-there-is-not-enough-memory-to", "engine-close-other-programs-then-try-again");
+    const OTHER: &str = "engine-check-that-the-file";
     let said = |needle: &str| log.iter().chain([&error.message]).any(|line| line.to_ascii_lowercase().contains(needle));
     let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
     let (why, hint) = match (error.status, known) {
-        (Status::NoMemory, _) => NO_MEMORY,
-        (_, Some((_, sentence, hint))) => (*sentence, *hint),
-        (_, None) => (error.message.as_str(), OTHER),
+        (Status::NoMemory, _) => (text(NO_MEMORY.0), text(NO_MEMORY.1)),
+        (_, Some((_, sentence, hint))) => (text(sentence), text(hint)),
+        (_, None) => (error.message.as_str(), text(OTHER)),
     };
     let why = sentence(why);
     log.push(error.message.clone());

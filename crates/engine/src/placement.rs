@@ -6,6 +6,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{self, Budgets, Module, ModuleSet, Placement, PlacementError, budget_on};
 use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 
 /// Modules that the engine can hold to a budget.
 const BUDGETED: [Module; 8] =
@@ -101,7 +102,7 @@ impl ResolvedPlacement {
 
 /// The failure of a job whose placement cannot be resolved.
 pub(crate) fn placement_failure(error: &PlacementError) -> Failure {
-    Failure::new(sentence(&error.to_string()), "Change the placement, or leave the placement empty.")
+    Failure::new(sentence(&error.to_string()), tr!("engine-change-the-placement-or"))
 }
 
 #[cfg(test)]

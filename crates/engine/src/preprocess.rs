@@ -4,6 +4,7 @@ use crate::ffi;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::StartFit;
 use atelier_core::recipe::{ControlImage, Preprocessor, Rgb8};
+use atelier_language::tr;
 use atelier_media::{PictureError, fit_image, inverted, line_art, read_image, scribble, soft_edges, thumbnail, without_details};
 
 /// Largest picture whose pixels are all looked at: outlines take 40 bytes of memory for each. A
@@ -16,7 +17,7 @@ const MAX_PIXELS: u64 = 16 << 20;
 /// # Errors
 /// If the picture cannot be read, or there is no memory.
 pub fn read_control(control: &ControlImage, (width, height): (u32, u32)) -> Result<Rgb8, Advice> {
-    let unusable = |error: PictureError| Advice::new(error.to_string(), "Choose another picture.");
+    let unusable = |error: PictureError| Advice::new(error.to_string(), tr!("engine-choose-another-picture"));
     let image = fit_image(&read_image(&control.image).map_err(unusable)?, width, height, StartFit::Crop).map_err(unusable)?;
     let Some(preprocessor) = control.preprocessor else { return Ok(image) };
     let small = reduced(&image);
@@ -35,7 +36,7 @@ fn preprocessed(image: &Rgb8, preprocessor: Preprocessor) -> Result<Rgb8, Advice
     Ok(match preprocessor {
         Preprocessor::Canny => {
             let drawn = ffi::outlines(image);
-            drawn.map_err(|error| Advice::new(format!("The outlines cannot be drawn: {error}."), "Choose another preprocessor."))?
+            drawn.map_err(|error| Advice::new(tr!("engine-the-outlines-cannot-be", error), tr!("engine-choose-another-preprocessor")))?
         }
         Preprocessor::SoftEdge => soft_edges(image),
         Preprocessor::LineArt => line_art(image),

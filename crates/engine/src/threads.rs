@@ -1,5 +1,6 @@
 //! Threads that work for an engine.
 
+use atelier_language::tr;
 use std::cell::Cell;
 use std::sync::mpsc::{self, SendError, Sender};
 use std::thread;
@@ -25,7 +26,7 @@ pub(crate) fn is_engine_thread() -> bool {
 
 /// The system gives no thread.
 pub(crate) fn no_thread() -> Failure {
-    Failure::new("The system has no threads left for this picture.", "Close other programs, then generate again.")
+    Failure::new(tr!("engine-the-system-has-no"), tr!("engine-close-other-programs-then"))
 }
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::owner_only;
 use atelier_core::stored_file::aside_name;
+use atelier_language::tr;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -64,10 +65,7 @@ impl DatabaseState {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let Self::PutAside(aside) = self else { return None };
-        Some(format!(
-            "The index of your pictures was damaged and is being rebuilt; the old file is kept as {}. Waiting jobs are still in the queue.",
-            aside.display()
-        ))
+        Some(tr!("index-the-index-of-your", aside = aside.display()))
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atelier_core::reading::LeftOut;
 use atelier_core::stored_file::is_disk_trouble;
+use atelier_language::tr;
 use atelier_media::PictureError;
 use rusqlite::ErrorCode;
 
@@ -12,10 +13,10 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum GalleryError {
     /// The database refused.
-    #[error("the index of your pictures could not be used: {}", reason(.0))]
+    #[error("{}", tr!("index-the-index-of-your-pictures-could", reason = reason(_0)))]
     Database(#[from] rusqlite::Error),
     /// A file could not be read or written.
-    #[error("{path} could not be used: {source}", path = path.display())]
+    #[error("{}", tr!("index-could-not-be-used", path = path.display(), source))]
     File {
         /// The file or folder.
         path: PathBuf,
@@ -23,13 +24,13 @@ pub enum GalleryError {
         source: io::Error,
     },
     /// A newer Atelier wrote the database; it stays as it is.
-    #[error("{path} was written by a newer version of Atelier, so this one leaves it as it is; update this Atelier to use it", path = .0.display())]
+    #[error("{}", tr!("index-was-written-by-a", path = _0.display()))]
     Newer(PathBuf),
     /// The database is damaged, and others have it open.
-    #[error("{path} is damaged, and another Atelier has it open; close that one, then try again", path = .0.display())]
+    #[error("{}", tr!("index-is-damaged-and-another", path = _0.display()))]
     DamagedInUse(PathBuf),
     /// A path has characters that are no text.
-    #[error("{path} has characters that cannot be stored; rename it", path = .0.display())]
+    #[error("{}", tr!("index-has-characters-that-cannot", path = _0.display()))]
     PathIsNoText(PathBuf),
     /// A picture could not be read or written.
     #[error(transparent)]
@@ -105,10 +106,10 @@ impl GalleryError {
 /// The database's reason in words for a person.
 fn reason(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "its disk is full".into(),
-        Some(ErrorCode::ReadOnly) => "its disk is write-protected".into(),
+        Some(ErrorCode::DiskFull) => tr!("index-its-disk-is-full-2").into(),
+        Some(ErrorCode::ReadOnly) => tr!("index-its-disk-is-write").into(),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            format!("its disk is full, write-protected or disconnected ({error})")
+            tr!("index-its-disk-is-full", error)
         }
         _ => error.to_string(),
     }

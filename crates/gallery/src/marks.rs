@@ -1,5 +1,6 @@
 //! Marks of a person: rating, flag, tags, note, boards; and saved searches.
 
+use atelier_language::tr;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::checked_name::checked_name;
@@ -36,7 +37,7 @@ impl Database {
     /// If the rating is above 5; the database's.
     pub fn set_rating(&mut self, ids: &[PictureId], rating: u8) -> Result<(), GalleryError> {
         if rating > BEST_RATING {
-            return Err(GalleryError::Refused(format!("{rating} is not a rating; ratings go from 0 (none) to {BEST_RATING}.")));
+            return Err(GalleryError::Refused(tr!("index-is-not-a-rating", rating, best_rating = BEST_RATING)));
         }
         self.change_marks(ids, |transaction, list| {
             let sql = "UPDATE picture SET rating = ?2 WHERE id IN (SELECT value FROM json_each(?1))";
@@ -63,7 +64,7 @@ impl Database {
     /// If it is longer than 64 KiB; the database's.
     pub fn set_note(&mut self, ids: &[PictureId], note: &str) -> Result<(), GalleryError> {
         if note.len() > MAX_NOTE {
-            return Err(GalleryError::Refused(format!("This note is too long; shorten it to {MAX_NOTE} characters.")));
+            return Err(GalleryError::Refused(tr!("index-this-note-is-too", max_note = MAX_NOTE)));
         }
         let note = note.trim().replace('\0', "");
         self.change_marks(ids, |transaction, list| {
@@ -293,11 +294,11 @@ impl Database {
 
 fn board_id(connection: &Connection, name: &str) -> Result<i64, GalleryError> {
     let id = connection.query_row("SELECT id FROM board WHERE name = ?1", [name.trim()], |row| row.get(0)).optional()?;
-    id.ok_or_else(|| GalleryError::Refused(format!("There is no board named \"{}\"; create it first.", name.trim())))
+    id.ok_or_else(|| GalleryError::Refused(tr!("index-there-is-no-board", name = name.trim())))
 }
 
 fn taken(kind: &str, name: &str) -> GalleryError {
-    GalleryError::Refused(format!("A {kind} named \"{name}\" already exists; choose another name."))
+    GalleryError::Refused(tr!("index-a-named-already-exists", kind, name))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ impl ToSql for StoredPath {
             Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.0.as_os_str().as_bytes())))
         }
         #[cfg(not(unix))]
-        Err(rusqlite::Error::ToSqlConversionFailure("the name of the file is not Unicode".into()))
+        Err(rusqlite::Error::ToSqlConversionFailure(tr!("index-the-name-of-the").into()))
     }
 }
 

@@ -7,6 +7,7 @@ use atelier_core::owner_only;
 use atelier_core::paths::remove_if_there;
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_language::tr;
 use atelier_media::{decode_jpeg, encode_jpeg, read_image, thumbnail};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -93,7 +94,7 @@ impl Thumbnails {
             name.push(suffix);
             remove_if_there(Path::new(&name)).map_err(|error| GalleryError::file(path, error))?;
         }
-        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(format!("{} could not be rebuilt; delete it.", path.display())))
+        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(tr!("index-could-not-be-rebuilt", path = path.display())))
     }
 
     fn open_as_it_is(path: &Path) -> Result<Option<Self>, GalleryError> {

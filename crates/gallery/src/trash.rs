@@ -1,5 +1,6 @@
 //! Moving pictures to the trash, and back.
 
+use atelier_language::tr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ impl Database {
                 Some(Err(why)) => match self.move_to_own_trash(&picture.path) {
                     Ok(path) => path,
                     Err(error) => {
-                        report.failed.push((picture.path, format!("The file was not moved: {why}; {error}.")));
+                        report.failed.push((picture.path, tr!("index-the-file-was-not", why, error)));
                         continue;
                     }
                 },
@@ -80,9 +81,9 @@ impl Database {
             let kept_at = kept_at.map(|it| it.0).filter(|it| !it.as_os_str().is_empty());
             let result = if picture.path.symlink_metadata().is_ok() {
                 let is_same = FileIdentity::read(&picture.path).is_ok_and(|it| it.hash == picture.file_hash);
-                if is_same { Ok(()) } else { Err("Another file with this name exists now; rename that file first.".to_owned()) }
+                if is_same { Ok(()) } else { Err(tr!("index-another-file-with-this").to_owned()) }
             } else if let Some(kept_at) = kept_at {
-                move_file(&kept_at, &picture.path).map_err(|error| format!("The picture could not be moved back: {error}."))
+                move_file(&kept_at, &picture.path).map_err(|error| tr!("index-the-picture-could-not", error))
             } else {
                 trash.restore(&picture.path, picture.file_hash)
             };
@@ -109,7 +110,7 @@ impl Database {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut names = (1..10_000_u32).map(|n| if n == 1 { folder.join(&name) } else { folder.join(format!("{n} {name}")) });
         let to = names.find(|it| it.symlink_metadata().is_err());
-        let to = to.ok_or_else(|| GalleryError::Refused("every name in its folder .trash is taken".to_owned()))?;
+        let to = to.ok_or_else(|| GalleryError::Refused(tr!("index-every-name-in-its").to_owned()))?;
         move_file(path, &to).map_err(|error| GalleryError::file(path, error))?;
         Ok(to)
     }
@@ -137,25 +138,25 @@ impl Trash for SystemTrash {
 
     #[cfg(not(target_os = "macos"))]
     fn restore(&mut self, path: &Path, _hash: FileHash) -> Result<(), String> {
-        let items = ::trash::os_limited::list().map_err(|error| format!("The trash could not be read: {error}."))?;
+        let items = ::trash::os_limited::list().map_err(|error| tr!("index-the-trash-could-not", error))?;
         let newest = items.into_iter().filter(|item| item.original_path() == path).max_by_key(|item| {
             // On Linux the id is the path of a file that is written when an item is thrown away;
             // its times are not read.
             (item.time_deleted, fs::metadata(&item.id).and_then(|it| it.modified()).ok())
         });
-        let Some(item) = newest else { return Err("The picture is no longer in the trash.".to_owned()) };
-        ::trash::os_limited::restore_all([item]).map_err(|error| format!("The picture could not be moved back: {error}."))
+        let Some(item) = newest else { return Err(tr!("index-the-picture-is-no").to_owned()) };
+        ::trash::os_limited::restore_all([item]).map_err(|error| tr!("index-the-picture-could-not", error))
     }
 
     /// macOS tells nobody what is in its trash, but it is a folder.
     #[cfg(target_os = "macos")]
     fn restore(&mut self, path: &Path, hash: FileHash) -> Result<(), String> {
         let folder = std::env::home_dir().unwrap_or_default().join(".Trash");
-        let entries = fs::read_dir(&folder).map_err(|error| format!("The trash could not be read: {error}."))?;
+        let entries = fs::read_dir(&folder).map_err(|error| tr!("index-the-trash-could-not", error))?;
         let is_it = |path: &PathBuf| FileIdentity::read(path).is_ok_and(|it| it.hash == hash);
         let found = entries.flatten().map(|entry| entry.path()).find(is_it);
-        let Some(found) = found else { return Err("The picture is no longer in the trash.".to_owned()) };
-        move_file(&found, path).map_err(|error| format!("The picture could not be moved back: {error}."))
+        let Some(found) = found else { return Err(tr!("index-the-picture-is-no").to_owned()) };
+        move_file(&found, path).map_err(|error| tr!("index-the-picture-could-not", error))
     }
 }
 

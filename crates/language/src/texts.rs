@@ -10,25 +10,33 @@ use unic_langid::LanguageIdentifier;
 
 use crate::language::{Language, chosen_language};
 
-/// The files of a language, one for each part of the window.
+/// The files of a language, one for each part of the window and each crate that speaks to a person.
 macro_rules! files {
     ($tag:literal) => {
         [
             include_str!(concat!("../texts/", $tag, "/canvas.ftl")),
             include_str!(concat!("../texts/", $tag, "/common.ftl")),
+            include_str!(concat!("../texts/", $tag, "/core.ftl")),
             include_str!(concat!("../texts/", $tag, "/create.ftl")),
             include_str!(concat!("../texts/", $tag, "/devices.ftl")),
+            include_str!(concat!("../texts/", $tag, "/downloads.ftl")),
+            include_str!(concat!("../texts/", $tag, "/engine.ftl")),
             include_str!(concat!("../texts/", $tag, "/gallery.ftl")),
             include_str!(concat!("../texts/", $tag, "/grid.ftl")),
             include_str!(concat!("../texts/", $tag, "/guides.ftl")),
+            include_str!(concat!("../texts/", $tag, "/index.ftl")),
+            include_str!(concat!("../texts/", $tag, "/library.ftl")),
             include_str!(concat!("../texts/", $tag, "/live.ftl")),
+            include_str!(concat!("../texts/", $tag, "/media.ftl")),
             include_str!(concat!("../texts/", $tag, "/memory.ftl")),
             include_str!(concat!("../texts/", $tag, "/models.ftl")),
             include_str!(concat!("../texts/", $tag, "/palette.ftl")),
             include_str!(concat!("../texts/", $tag, "/program.ftl")),
             include_str!(concat!("../texts/", $tag, "/queue.ftl")),
             include_str!(concat!("../texts/", $tag, "/sharing.ftl")),
+            include_str!(concat!("../texts/", $tag, "/studio.ftl")),
             include_str!(concat!("../texts/", $tag, "/styles.ftl")),
+            include_str!(concat!("../texts/", $tag, "/vision.ftl")),
             include_str!(concat!("../texts/", $tag, "/window.ftl")),
         ]
     };
@@ -131,7 +139,9 @@ mod tests {
                     if let InlineExpression::VariableReference { id } = selector {
                         found.insert(id.name);
                     }
-                    variants.iter().for_each(|it| variables(&it.value, found));
+                    for variant in variants {
+                        variables(&variant.value, found);
+                    }
                 }
             }
         }

@@ -17,6 +17,7 @@ use super::header::file_name;
 use super::manifest::Role;
 use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_language::tr;
 
 /// A proposal for the files of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,10 +65,10 @@ impl Missing {
     pub fn sentence(&self) -> String {
         match &self.offer {
             Some(Offer { model, file }) => {
-                let bytes = file.bytes().map(|it| format!(", about {}", file_size(it))).unwrap_or_default();
-                format!("Also needs {}: {}{bytes}, included with {model}.", self.what, file.filename.as_str())
+                let bytes = file.bytes().map(|it| tr!("library-about", value = file_size(it))).unwrap_or_default();
+                tr!("library-also-needs-included-with", what = self.what, filename = file.filename.as_str(), bytes, model)
             }
-            None => format!("Also needs {}.", self.what),
+            None => tr!("library-also-needs", what = self.what),
         }
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::manifest::{FaultyFile, MANIFEST, Manifest, ManifestError};
 use super::vocabulary::Vocabulary;
 use atelier_core::recipe::{ModelFiles, Recipe};
+use atelier_language::tr;
 
 /// The environment variable that names the folder of the built-in model; for tests, and for who
 /// keeps it elsewhere.
@@ -35,21 +36,21 @@ pub struct Builtin {
 #[derive(Debug, thiserror::Error)]
 pub enum BuiltinError {
     /// It is nowhere.
-    #[error("The built-in model is missing: {places} has no {MANIFEST}. Reinstall Atelier, or choose another model.", places = places(.looked))]
+    #[error("{}", tr!("library-the-built-in-model-is-missing", places = places(looked), manifest = MANIFEST))]
     Missing {
         /// The folders that were looked into.
         looked: Vec<PathBuf>,
     },
     /// Its manifest is damaged.
-    #[error("The built-in model cannot be used. {0} Reinstall Atelier.")]
+    #[error("{}", tr!("library-the-built-in-model", reason = _0))]
     Manifest(#[from] ManifestError),
     /// A file is damaged.
-    #[error("The built-in model cannot be used. {0} Reinstall Atelier.")]
+    #[error("{}", tr!("library-the-built-in-model", reason = _0))]
     File(#[from] FaultyFile),
 }
 
 fn places(looked: &[PathBuf]) -> String {
-    looked.last().map_or_else(|| "no folder".to_owned(), |last| last.display().to_string())
+    looked.last().map_or_else(|| tr!("library-no-folder").to_owned(), |last| last.display().to_string())
 }
 
 impl Builtin {

@@ -13,6 +13,7 @@ use super::family::Family;
 use super::manifest::{Defaults, MAX_VALUES, Manifest, ManifestError, ModelFile, Role, read_text, too_many_values};
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 
 mod split;
 
@@ -87,7 +88,7 @@ impl Catalogue {
             match piece {
                 Piece::Entry { text, line } => match Manifest::parse_at(text, path, line) {
                     Ok(entry) if seen.contains(&entry.id) => {
-                        let what = format!("there is another entry \"{}\" before", entry.id);
+                        let what = tr!("library-there-is-another-entry", id = entry.id);
                         problems.push(ManifestError::Wrong { path: path.to_owned(), line, what });
                     }
                     Ok(entry) => {

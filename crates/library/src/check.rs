@@ -17,6 +17,7 @@ use super::kind::{DIFFUSION_PREFIXES, PHOTOMAKER_V2};
 use super::problem::Problem;
 use super::shards;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
+use atelier_language::{Language, chosen_language, tr};
 
 /// A set of files that the engine can be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl HeaderCache {
         set.check_photomaker(family)?;
         notes.extend(set.guidance_input_note());
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
-            notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
+            notes.push(tr!("library-without-t5-xxl-sd3").into());
         }
         let parts: Vec<(FileRole, &IdentifiedFile)> = set.files.iter().map(|(role, (_, known))| (*role, known.as_ref())).collect();
         let mut adapters = Adapters::default();
@@ -168,7 +169,7 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
             let free = files.get(&to).is_none_or(|(_, other)| other.kind.role == Some(role));
             if free {
                 moves.push((role, to));
-                notes.push(format!("{name} is {} and is used as {}.", kind.described(), to.label()));
+                notes.push(tr!("library-is-and-is-used", name, described = kind.described(), to = to.label()));
                 continue;
             }
         }
@@ -176,22 +177,19 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
         let Some(right) = kind.role else {
             if kind.is_lora {
                 return Err(Problem::new(
-                    format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
-                    "Add it to the LoRAs instead.",
+                    tr!("library-is-and-was-chosen", name, described = kind.described(), used_as),
+                    tr!("library-add-it-to-the"),
                 ));
             }
             // These are known by less certain signs; the engine has the last word.
             if matches!(role, FileRole::LlmVision | FileRole::ClipVision | FileRole::Controlnet) {
                 continue;
             }
-            return Err(Problem::new(
-                format!("{name} was chosen as {used_as}, but Atelier does not recognise this file."),
-                "Choose a file of a model that Atelier knows; the library lists them.",
-            ));
+            return Err(Problem::new(tr!("library-was-chosen-as-but", name, used_as), tr!("library-choose-a-file-of")));
         };
         return Err(Problem::new(
-            format!("{name} is {}, and was chosen as {used_as}.", kind.described()),
-            format!("Choose it as {} instead.", right.label()),
+            tr!("library-is-and-was-chosen", name, described = kind.described(), used_as),
+            tr!("library-choose-it-as-instead", right = right.label()),
         ));
     }
     let taken: Vec<_> = moves.into_iter().filter_map(|(from, to)| files.remove(&from).map(|file| (to, file))).collect();
@@ -224,18 +222,15 @@ impl Set {
 
     fn family(&self) -> Result<Family, Problem> {
         let Some((role, kind)) = self.main_role().and_then(|role| self.known(role).map(|known| (role, &known.kind))) else {
-            return Err(Problem::new("No model is chosen yet.", "Choose a full model, or a diffusion file with its text encoder and VAE."));
+            return Err(Problem::new(tr!("library-no-model-is-chosen"), tr!("library-choose-a-full-model")));
         };
-        let family = kind.family.ok_or_else(|| {
-            Problem::new(
-                format!("Atelier does not know the family of {}.", self.name(role)),
-                "Choose a model of a supported family; the library lists them.",
-            )
-        })?;
+        let family = kind
+            .family
+            .ok_or_else(|| Problem::new(tr!("library-atelier-does-not-know", role = self.name(role)), tr!("library-choose-a-model-of")))?;
         if family.is_video() {
             return Err(Problem::new(
-                format!("{} is a {} model, which makes videos.", self.name(role), family.label()),
-                "Choose a model that makes pictures.",
+                tr!("library-is-a-model-which", role = self.name(role), family = family.label()),
+                tr!("library-choose-a-model-that"),
             ));
         }
         Ok(family)
@@ -247,9 +242,7 @@ impl Set {
         let role = self.main_role()?;
         let has_input = self.known(role)?.header.tensors.iter().any(|it| it.name.ends_with("time_embedding.cond_proj.weight"));
         let name = self.name(role);
-        has_input.then(|| {
-            format!("{name} reads guidance as an input, which the engine leaves out: pictures may be others than it was made for.")
-        })
+        has_input.then(|| tr!("library-reads-guidance-as-an", name))
     }
 
     fn check_heads(&self, family: Family) -> Result<(), Problem> {
@@ -266,10 +259,10 @@ impl Set {
             .map(|role| part_name(family, *role))
             .collect();
         if let [parts @ .., last] = missing.as_slice() {
-            let list = if parts.is_empty() { last.clone() } else { format!("{} and {last}", parts.join(", ")) };
+            let list = if parts.is_empty() { last.clone() } else { tr!("library-and", parts = parts.join(", "), last) };
             return Err(Problem::new(
-                format!("This {} model also needs {list}.", family.label()),
-                "Choose the missing files among the model's files.",
+                tr!("library-this-model-also-needs", family = family.label(), list),
+                tr!("library-choose-the-missing-files"),
             ));
         }
         Ok(())
@@ -281,11 +274,12 @@ impl Set {
             && known.kind.vocabulary.is_some_and(|rows| rows < needed)
         {
             return Err(Problem::new(
-                format!(
-                    "{} knows {} words, and the text encoder of {} needs at least {needed}.",
-                    self.name(FileRole::Llm),
-                    known.kind.vocabulary.unwrap_or(0),
-                    family.label()
+                tr!(
+                    "library-knows-words-and-the",
+                    lm = self.name(FileRole::Llm),
+                    vocabulary = known.kind.vocabulary.unwrap_or(0),
+                    family = family.label(),
+                    needed
                 ),
                 right_encoder(family),
             ));
@@ -294,10 +288,7 @@ impl Set {
             && let Some(width) = self.known(role).and_then(|it| it.kind.text_width)
             && width != needed
         {
-            return Err(Problem::new(
-                format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)),
-                right_encoder(family),
-            ));
+            return Err(Problem::new(tr!("library-does-not-belong-to", role = self.name(role), width, needed), right_encoder(family)));
         }
         Ok(())
     }
@@ -307,14 +298,14 @@ impl Set {
         let name = self.name(FileRole::UncondDiffusion);
         if family != Family::Ideogram4 {
             return Err(Problem::new(
-                format!("{name} is an unconditional diffusion file, which {} has no use for.", family.label()),
-                "Remove it, or choose a model of Ideogram 4.",
+                tr!("library-is-an-unconditional-diffusion", name, family = family.label()),
+                tr!("library-remove-it-or-choose-a-model-of-ideogram"),
             ));
         }
         if known.kind.family != Some(family) {
             return Err(Problem::new(
-                format!("{name} is {}, and the model is {}.", known.kind.described(), family.label()),
-                format!("Choose the unconditional file that was made for {}.", family.label()),
+                tr!("library-is-and-the-model", name, described = known.kind.described(), family = family.label()),
+                tr!("library-choose-the-unconditional-file", family = family.label()),
             ));
         }
         Ok(())
@@ -324,15 +315,12 @@ impl Set {
         let Some(known) = self.known(FileRole::Controlnet) else { return Ok(()) };
         let (name, model) = (self.name(FileRole::Controlnet), family.label());
         if !family.takes_controlnets() {
-            return Err(Problem::new(
-                format!("{name} is a ControlNet, and the engine has none for {model}."),
-                "Remove it, or choose a model of SD1.5, SD2 or SDXL.",
-            ));
+            return Err(Problem::new(tr!("library-is-a-controlnet-and", name, model), tr!("library-remove-it-or-choose-a-model")));
         }
         match known.kind.family.filter(|of| *of != family) {
             Some(of) => Err(Problem::new(
-                format!("{name} is a ControlNet for {}, and the model is {model}.", of.label()),
-                format!("Choose a ControlNet that was made for {model}."),
+                tr!("library-is-a-controlnet-for", name, of = of.label(), model),
+                tr!("library-choose-a-controlnet-that", model),
             )),
             None => Ok(()),
         }
@@ -341,12 +329,8 @@ impl Set {
     fn check_photomaker(&self, family: Family) -> Result<(), Problem> {
         if self.files.contains_key(&FileRole::Photomaker) && family != Family::Sdxl {
             return Err(Problem::new(
-                format!(
-                    "{} is a PhotoMaker, which works with SDXL alone, and the model is {}.",
-                    self.name(FileRole::Photomaker),
-                    family.label()
-                ),
-                "Remove it, or choose a model of SDXL.",
+                tr!("library-is-a-photomaker-which", hotomaker = self.name(FileRole::Photomaker), family = family.label()),
+                tr!("library-remove-it-or-choose"),
             ));
         }
         Ok(())
@@ -363,8 +347,8 @@ impl Set {
             };
             if !fits {
                 return Err(Problem::new(
-                    format!("{} is {}, which cannot show the pictures of {}.", self.name(role), kind.described(), family.label()),
-                    format!("Choose the {} that belongs to {}.", decapitalised(role.label()), family.label()),
+                    tr!("library-is-which-cannot-show", role = self.name(role), described = kind.described(), family = family.label()),
+                    tr!("library-choose-the-that-belongs", decapitalised = decapitalised(role.label()), family = family.label()),
                 ));
             }
         }
@@ -396,21 +380,25 @@ pub(crate) fn expected_width(header: &Header, family: Family) -> Option<(FileRol
 /// A part that a model of this family needs, with its article.
 pub(crate) fn part_name(family: Family, role: FileRole) -> String {
     match (role, family.language_model()) {
-        (FileRole::Llm, Some(model)) => format!("a text encoder ({model})"),
+        (FileRole::Llm, Some(model)) => tr!("library-a-text-encoder", model),
         (FileRole::Vae, _) => "a VAE".into(),
-        _ => format!("the {}", decapitalised(role.label())),
+        _ => tr!("library-the", decapitalised = decapitalised(role.label())),
     }
 }
 
 fn right_encoder(family: Family) -> String {
     match family.language_model() {
-        Some(model) => format!("Choose the text encoder made for {}: {model}.", family.label()),
-        None => format!("Choose the text encoder made for {}.", family.label()),
+        Some(model) => tr!("library-choose-the-text-encoder-made-for", family = family.label(), model),
+        None => tr!("library-choose-the-text-encoder", family = family.label()),
     }
 }
 
 /// A label inside a sentence; names such as VAE keep their capitals.
 fn decapitalised(label: &str) -> String {
+    // Other languages keep the capital of nouns, or have none.
+    if chosen_language() != Language::English {
+        return label.to_owned();
+    }
     let mut letters = label.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain([second]).chain(letters).collect(),

@@ -1,6 +1,7 @@
 //! Tensors that lie beside a weight and say how its values are meant. The engine's loader passes
 //! over those that it does not know, and makes another picture: what it does not apply is refused.
 
+use atelier_language::tr;
 use std::collections::{HashMap, HashSet};
 
 use super::adapter_endings::is_of_adapter;
@@ -50,14 +51,14 @@ pub(crate) fn check_alone(tensors: &[TensorInfo]) -> Result<(), Flaw> {
         layer.is_some_and(|layer| !names.contains(format!("{layer}.weight").as_str()))
     };
     match tensors.iter().find(is_alone) {
-        Some(tensor) => Err(Flaw::Unsupported(format!("{} lies in another file than its weight", shown(&tensor.name)))),
+        Some(tensor) => Err(Flaw::Unsupported(tr!("library-lies-in-another-file", shown = shown(&tensor.name)))),
         None => Ok(()),
     }
 }
 
 fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Result<(), Flaw> {
     let name = tensor.name.as_str();
-    let refuse = |form: &str| Err(Flaw::Unsupported(format!("it is {form}, which the engine does not read ({})", shown(name))));
+    let refuse = |form: &str| Err(Flaw::Unsupported(tr!("library-it-is-which-the", form, shown = shown(name))));
     // gpt-oss, the text encoder of Lens, has such experts, which the engine reads.
     if name.contains(".mlp.experts.") {
         return Ok(());
@@ -68,7 +69,7 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
     if let Some(layer) = SCALES.iter().find_map(|end| name.strip_suffix(end)) {
         let Some(weight) = by_name.get(format!("{layer}.weight").as_str()) else { return Ok(()) };
         if matches!(weight.dtype.name(), "U8" | "I8") {
-            return refuse(if weight.dtype.name() == "U8" { "quantised to 4 bits (NVFP4 or another form)" } else { "scaled int8" });
+            return refuse(if weight.dtype.name() == "U8" { tr!("library-quantised-to-4-bits") } else { tr!("library-scaled-int8") });
         }
         let rows = weight.shape.first().copied().unwrap_or(1);
         let is_of_rows = tensor.values() == rows && tensor.shape.first() == Some(&rows);
@@ -78,8 +79,8 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
         }
         let form = match tensor.dtype.name() {
             "U8" => "MXFP8",
-            _ if !is_8_bit(weight) => "scaled in a way of its own",
-            _ => "scaled fp8 in blocks",
+            _ if !is_8_bit(weight) => tr!("library-scaled-in-a-way"),
+            _ => tr!("library-scaled-fp8-in-blocks"),
         };
         return refuse(form);
     }
@@ -90,7 +91,7 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
         && by_name.get(format!("{layer}.weight").as_str()).is_some_and(|weight| is_8_bit(weight))
         && !is_of_adapter(name)
     {
-        return refuse("fp8 with a scale of its own kind");
+        return refuse(tr!("library-fp8-with-a-scale"));
     }
     Ok(())
 }

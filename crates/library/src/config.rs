@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::disk::{ScannerOptions, same_folder};
 use atelier_core::paths::{self, Paths};
+use atelier_language::tr;
 
 /// A file larger than this is not ours.
 const MAX_BYTES: u64 = 1 << 20;
@@ -63,7 +64,7 @@ fn model_of(name: &str) -> &str {
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryConfigError {
     /// The file is damaged or cannot be read.
-    #[error("{path} could not be read: {source}. Correct the file, or move it away to start with the defaults.", path = path.display())]
+    #[error("{}", tr!("library-could-not-be-read", path = path.display(), source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -71,7 +72,7 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// The file cannot be written.
-    #[error("{path} could not be written: {source}. Check that the folder is writable and the disk is not full.", path = path.display())]
+    #[error("{}", tr!("library-could-not-be-written", path = path.display(), source))]
     Write {
         /// The file.
         path: PathBuf,
@@ -79,13 +80,13 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// There is no such folder.
-    #[error("{path} is not a readable folder. Check the name, and that its disk is connected.", path = path.display())]
+    #[error("{}", tr!("library-is-not-a-readable", path = path.display()))]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
     /// It is used already.
-    #[error("{path} is already in use.", path = path.display())]
+    #[error("{}", tr!("library-is-already-in-use", path = path.display()))]
     InUse {
         /// The folder.
         path: PathBuf,

@@ -1,6 +1,7 @@
 //! The terms in which the readers of safetensors and GGUF files describe a file: its tensors, its
 //! metadata, its faults.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -88,7 +89,7 @@ pub(crate) fn shown(name: &str) -> String {
 /// Refuses a file with more tensors than the engine reads.
 pub(crate) fn check_count(tensors: usize) -> Result<(), Flaw> {
     if tensors > MAX_TENSORS {
-        return Err(Flaw::Unsupported(format!("it has {tensors} tensors, more than the engine reads")));
+        return Err(Flaw::Unsupported(tr!("library-it-has-tensors-more", tensors)));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
 use super::problem::Problem;
+use atelier_language::tr;
 
 /// Vectors of one embedding; each takes the place of a token of the prompt, of which a text encoder
 /// reads 75 at once.
@@ -48,15 +49,15 @@ pub(crate) fn embedding_family(header: &Header) -> Option<Family> {
 /// If the file is no embedding, was made for models of another family, or is damaged.
 pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<EmbeddingTensors, Problem> {
     if !is_embedding(header) {
-        return Err(Problem::new(format!("{name} is not an embedding."), "Remove it from the embeddings, or choose another file."));
+        return Err(Problem::new(tr!("library-is-not-an-embedding", name), tr!("library-remove-it-from-the")));
     }
     let made_for = embedding_family(header);
     if made_for != Some(family) {
         let sentence = match made_for {
-            Some(made_for) => format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label()),
-            None => format!("{name} was made for a model that Atelier does not know."),
+            Some(made_for) => tr!("library-was-made-for-and", name, made_for = made_for.label(), family = family.label()),
+            None => tr!("library-was-made-for-a", name),
         };
-        return Err(Problem::new(sentence, format!("Choose an embedding made for {}, or remove this one.", family.label())));
+        return Err(Problem::new(sentence, tr!("library-choose-an-embedding-made", family = family.label())));
     }
     let tensor = |names: &[&str]| header.tensors.iter().find(|it| names.contains(&it.name.as_str()));
     let first = tensor(&["emb_params", "*", "clip_l"]);
@@ -65,8 +66,8 @@ pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<
     match (first, count) {
         (Some(first), Some(count)) => Ok(EmbeddingTensors { count, first: first.clone(), second: second.cloned() }),
         _ => Err(Problem::new(
-            format!("{name} is damaged: its vectors do not match, or there are more than {MAX_VECTORS}."),
-            "Download the file again, or remove it from the embeddings.",
+            tr!("library-is-damaged-its-vectors", name, max_vectors = MAX_VECTORS),
+            tr!("library-download-the-file-again"),
         )),
     }
 }

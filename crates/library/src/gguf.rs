@@ -5,6 +5,7 @@
 //! except tensors of more than four dimensions in files without lists: those are what the second
 //! one is for.
 
+use atelier_language::tr;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Read, Seek};
 
@@ -40,17 +41,17 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let version = input.u32()?;
     // A small number with its bytes in the other order.
     if version.trailing_zeros() >= 16 {
-        return Err(Flaw::Unsupported("it was made for a machine with another byte order".into()));
+        return Err(Flaw::Unsupported(tr!("library-it-was-made-for").into()));
     }
     if !(2..=3).contains(&version) {
-        return Err(Flaw::Unsupported(format!("it is GGUF version {version}, and the engine reads 2 and 3")));
+        return Err(Flaw::Unsupported(tr!("library-it-is-gguf-version", version)));
     }
     let tensor_count = input.u64()?;
     let entry_count = input.u64()?;
     // Counts are a stranger's promises: what the file has no room for is not made room for.
     let room = file_bytes.min(MAX_HEADER_BYTES);
     if tensor_count > room / MIN_TENSOR_BYTES || entry_count > (room / MIN_ENTRY_BYTES).min(MAX_ENTRIES as u64) {
-        return Err(Flaw::Damaged(format!("it promises {tensor_count} tensors and {entry_count} entries, more than a header holds")));
+        return Err(Flaw::Damaged(tr!("library-it-promises-tensors-and", tensor_count, entry_count)));
     }
     check_count(usize::try_from(tensor_count).unwrap_or(usize::MAX))?;
     let mut metadata = BTreeMap::new();
@@ -74,14 +75,14 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
                 .as_ref()
                 .and_then(|it| it.parse().ok())
                 .filter(|it: &u64| kind == U32 && it.is_power_of_two() && *it <= 1 << 20)
-                .ok_or_else(|| Flaw::Damaged("its tensors have an impossible alignment".into()))?;
+                .ok_or_else(|| Flaw::Damaged(tr!("library-its-tensors-have-an").into()))?;
         }
         if let Some(value) = value.filter(|it| metadata_bytes + it.len() <= MAX_METADATA_BYTES) {
             metadata_bytes += value.len();
             metadata.insert(key.clone(), value);
         }
         if let Some(key) = keys.replace(key) {
-            return Err(Flaw::Damaged(format!("it has two entries of the name {}", shown(&key))));
+            return Err(Flaw::Damaged(tr!("library-it-has-two-entries", shown = shown(&key))));
         }
     }
     // Offsets count from the end of the header, which is not known yet.
@@ -91,16 +92,16 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
         let mut tensor = input.tensor()?;
         // The engine's reader demands the same.
         if tensor.offset != next {
-            return Err(Flaw::Damaged(format!("{} does not follow the tensor before it", shown(&tensor.name))));
+            return Err(Flaw::Damaged(tr!("library-does-not-follow-the", shown = shown(&tensor.name))));
         }
         if has_lists && tensor.shape.len() > GGML_DIMENSIONS {
-            return Err(Flaw::Unsupported(format!("{} has more dimensions than the engine reads", shown(&tensor.name))));
+            return Err(Flaw::Unsupported(tr!("library-has-more-dimensions-than", shown = shown(&tensor.name))));
         }
         next = tensor
             .bytes
             .checked_next_multiple_of(alignment)
             .and_then(|bytes| bytes.checked_add(next))
-            .ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?;
+            .ok_or_else(|| Flaw::Damaged(tr!("library-the-place-of-is", shown = shown(&tensor.name))))?;
         if let Some(shape) = shapes.remove(&tensor.name) {
             let values = shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
             if values == Some(tensor.values()) {
@@ -112,7 +113,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let data = input.position.next_multiple_of(alignment);
     for tensor in &mut tensors {
         tensor.offset =
-            tensor.offset.checked_add(data).ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?;
+            tensor.offset.checked_add(data).ok_or_else(|| Flaw::Damaged(tr!("library-the-place-of-is", shown = shown(&tensor.name))))?;
     }
     Ok(Contents { tensors, metadata })
 }
@@ -127,9 +128,9 @@ struct Input<R: Read> {
 impl<R: Read + Seek> Input<R> {
     /// Counts bytes before they are read or allocated.
     fn take(&mut self, bytes: u64) -> Result<(), Flaw> {
-        let end = self.position.checked_add(bytes).ok_or_else(|| Flaw::Damaged("a length in its header is impossible".into()))?;
+        let end = self.position.checked_add(bytes).ok_or_else(|| Flaw::Damaged(tr!("library-a-length-in-its").into()))?;
         if end > MAX_HEADER_BYTES {
-            return Err(Flaw::Damaged("its header has an impossible length".into()));
+            return Err(Flaw::Damaged(tr!("library-its-header-has-an").into()));
         }
         if end > self.file_bytes {
             return Err(Flaw::CutShort { promised_bytes: end });
@@ -204,7 +205,7 @@ impl<R: Read + Seek> Input<R> {
             10 => self.u64()?.to_string(),
             11 => i64::from_le_bytes(self.bytes()?).to_string(),
             12 => f64::from_le_bytes(self.bytes()?).to_string(),
-            _ => return Err(Flaw::Damaged(format!("an entry of its header has the unknown type {kind}"))),
+            _ => return Err(Flaw::Damaged(tr!("library-an-entry-of-its", kind))),
         }))
     }
 
@@ -234,9 +235,9 @@ impl<R: Read + Seek> Input<R> {
                 }
                 return Ok(());
             }
-            _ => return Err(Flaw::Damaged(format!("a list of its header has the unknown type {kind}"))),
+            _ => return Err(Flaw::Damaged(tr!("library-a-list-of-its-header-has", kind))),
         };
-        let bytes = count.checked_mul(each).ok_or_else(|| Flaw::Damaged("a list of its header has an impossible length".into()))?;
+        let bytes = count.checked_mul(each).ok_or_else(|| Flaw::Damaged(tr!("library-a-list-of-its").into()))?;
         self.skip(bytes)
     }
 
@@ -245,15 +246,14 @@ impl<R: Read + Seek> Input<R> {
         let name = self.name(MAX_NAME_BYTES)?;
         let dimensions = self.u32()?;
         if dimensions > MAX_DIMENSIONS {
-            return Err(Flaw::Damaged(format!("{} has {dimensions} dimensions", shown(&name))));
+            return Err(Flaw::Damaged(tr!("library-has-dimensions", shown = shown(&name), dimensions)));
         }
         let mut shape = (0..dimensions).map(|_| self.u64()).collect::<Result<Vec<_>, _>>()?;
         // ggml names the dimension that lies together in memory first.
         shape.reverse();
         let id = self.u32()?;
-        let dtype = Dtype::from_gguf(id)
-            .ok_or_else(|| Flaw::Unsupported(format!("it has the number type {id}, which the engine does not support")))?;
-        let bytes = dtype.bytes_of(&shape).ok_or_else(|| Flaw::Damaged(format!("{} has an impossible shape", shown(&name))))?;
+        let dtype = Dtype::from_gguf(id).ok_or_else(|| Flaw::Unsupported(tr!("library-it-has-the-number", id)))?;
+        let bytes = dtype.bytes_of(&shape).ok_or_else(|| Flaw::Damaged(tr!("library-has-an-impossible-shape", shown = shown(&name))))?;
         let offset = self.u64()?;
         Ok(TensorInfo { name, dtype, shape, offset, bytes })
     }

@@ -15,6 +15,7 @@ use super::adapter::PEFT;
 use super::container::{Contents, Flaw, Format, TensorInfo, check_count, shown};
 use super::{companions, gguf, limits, safetensors, shards, sniff};
 use atelier_core::advice::Advice;
+use atelier_language::{self as language, tr};
 
 use atelier_core::format::file_size;
 
@@ -93,7 +94,7 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let mut names = HashSet::with_capacity(whole.tensors.len());
     let twice = whole.tensors.iter().find(|tensor| !names.insert(tensor.name.as_str()));
     if let Some(tensor) = twice {
-        return Err(error_for(&name, Flaw::Damaged(format!("its parts name {} twice", shown(&tensor.name))), whole.file_bytes));
+        return Err(error_for(&name, Flaw::Damaged(tr!("library-its-parts-name-twice", shown = shown(&tensor.name))), whole.file_bytes));
     }
     check_count(whole.tensors.len()).map_err(|flaw| error_for(&name, flaw, whole.file_bytes))?;
     Ok(whole)
@@ -116,11 +117,7 @@ fn read_file(path: &Path) -> Result<Header, HeaderError> {
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
     let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if metadata.is_dir() {
-        return Err(HeaderError::new(
-            Fault::NotAModel,
-            format!("{name} is a folder, not a model file."),
-            "Choose a .safetensors or .gguf file inside it, or a folder of diffusers with its model_index.json.",
-        ));
+        return Err(HeaderError::new(Fault::NotAModel, tr!("library-is-a-folder-not", name), tr!("library-choose-a-safetensors-or")));
     }
     read_from(&mut file, metadata.len(), &name)
 }
@@ -129,7 +126,7 @@ fn read_file(path: &Path) -> Result<Header, HeaderError> {
 pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: &str) -> Result<Header, HeaderError> {
     let fail = |flaw| error_for(name, flaw, file_bytes);
     if file_bytes == 0 {
-        return Err(HeaderError::new(Fault::Empty, format!("{name} is empty."), "Download the file again."));
+        return Err(HeaderError::new(Fault::Empty, tr!("library-is-empty", name), tr!("library-download-the-file-again-2")));
     }
     let mut start = Vec::with_capacity(sniff::BYTES);
     source.by_ref().take(sniff::BYTES as u64).read_to_end(&mut start).map_err(|error| fail(error.into()))?;
@@ -140,14 +137,14 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         let sniff::Other { what, hint } = other;
         return Err(HeaderError::new(
             if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
-            format!("{name} is {what}, not a model that Atelier reads."),
-            hint,
+            tr!("library-is-not-a-model", name, what = language::text(what)),
+            language::text(hint),
         ));
     } else if start.get(8).is_some_and(|it| *it != b'{') {
         return Err(HeaderError::new(
             Fault::NotAModel,
-            format!("{name} is neither a safetensors nor a GGUF file."),
-            "Choose the model's .safetensors or .gguf file instead.",
+            tr!("library-is-neither-a-safetensors", name),
+            tr!("library-choose-the-models-safetensors"),
         ));
     } else {
         Format::Safetensors
@@ -170,10 +167,10 @@ fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
     let mut places = Vec::with_capacity(contents.tensors.len());
     for tensor in &contents.tensors {
         if !names.insert(tensor.name.as_str()) {
-            return Err(Flaw::Damaged(format!("it names {} twice", shown(&tensor.name))));
+            return Err(Flaw::Damaged(tr!("library-it-names-twice", shown = shown(&tensor.name))));
         }
         let end = tensor.offset.checked_add(tensor.bytes);
-        places.push((tensor.offset, end.ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?));
+        places.push((tensor.offset, end.ok_or_else(|| Flaw::Damaged(tr!("library-the-place-of-is", shown = shown(&tensor.name))))?));
     }
     let promised_bytes = places.iter().map(|(_, end)| *end).max().unwrap_or(0);
     if promised_bytes > file_bytes {
@@ -181,38 +178,32 @@ fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
     }
     places.sort_unstable();
     if places.windows(2).any(|pair| matches!(pair, [(_, end), (next, _)] if next < end)) {
-        return Err(Flaw::Damaged("two of its tensors lie in the same place".into()));
+        return Err(Flaw::Damaged(tr!("library-two-of-its-tensors").into()));
     }
     Ok(contents)
 }
 
 pub(crate) fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
-    let again = "Download the file again.".to_owned();
+    let again = tr!("library-download-the-file-again-2").to_owned();
     let (fault, sentence, hint) = match flaw {
         Flaw::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-            (Fault::Unreadable, format!("{name} no longer exists."), "Choose the file again; it may have been moved or renamed.".into())
+            (Fault::Unreadable, tr!("library-no-longer-exists", name), tr!("library-choose-the-file-again").into())
         }
         Flaw::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            (Fault::Unreadable, format!("{name} is not readable."), "Change its permissions, or copy the file to your own folder.".into())
+            (Fault::Unreadable, tr!("library-is-not-readable", name), tr!("library-change-its-permissions-or").into())
         }
-        Flaw::Io(error) => {
-            (Fault::Unreadable, format!("{name} cannot be read: {error}."), "Check that its disk is connected and try again.".into())
-        }
+        Flaw::Io(error) => (Fault::Unreadable, tr!("library-cannot-be-read", name, error), tr!("library-check-that-its-disk").into()),
         Flaw::CutShort { promised_bytes } => {
             let (promised, there) = (file_size(promised_bytes), file_size(file_bytes));
             let sentence = if promised == there {
-                format!("{name} is cut short: its last {} bytes are missing.", promised_bytes.saturating_sub(file_bytes))
+                tr!("library-is-cut-short-its-last-bytes", name, promised_bytes = promised_bytes.saturating_sub(file_bytes))
             } else {
-                format!("{name} is cut short: its header promises {promised}, the file has {there}.")
+                tr!("library-is-cut-short-its", name, promised, there)
             };
             (Fault::CutShort, sentence, again)
         }
-        Flaw::Damaged(what) => (Fault::Damaged, format!("{name} is damaged: {what}."), again),
-        Flaw::Unsupported(what) => (
-            Fault::Unsupported,
-            format!("{name} cannot be used: {what}."),
-            "Look for the same model as another .safetensors or .gguf file.".into(),
-        ),
+        Flaw::Damaged(what) => (Fault::Damaged, tr!("library-is-damaged", name, what), again),
+        Flaw::Unsupported(what) => (Fault::Unsupported, tr!("library-cannot-be-used", name, what), tr!("library-look-for-the-same").into()),
     };
     HeaderError::new(fault, sentence, hint)
 }

@@ -5,6 +5,7 @@ use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
 use super::problem::Problem;
+use atelier_language::tr;
 
 /// Layers whose outputs are as wide as the module (`detect_from_weights` in the engine's
 /// `z_image.hpp`, `flux.hpp`, `ernie_image.hpp`, `lens.hpp`).
@@ -43,10 +44,7 @@ pub(crate) fn check(name: &str, header: &Header, family: Family) -> Result<(), P
     if let (Some(width), Some(head)) = (width, head)
         && head > width
     {
-        return Err(Problem::new(
-            format!("{name} is damaged: its width is {width}, and its attention heads are {head}."),
-            "Download the file again, or choose another one.",
-        ));
+        return Err(Problem::new(tr!("library-is-damaged-its-width", name, width, head), tr!("library-download-the-file-again-or-choose")));
     }
     Ok(())
 }

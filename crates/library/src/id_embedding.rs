@@ -1,6 +1,7 @@
 //! Features of faces (`id_embeds.bin`) that `PhotoMaker` v2 reads: one vector for each picture of a
 //! person.
 
+use atelier_language::tr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -24,13 +25,13 @@ const F32: i32 = 0;
 /// # Errors
 /// If it cannot be read, or is not what `face_detect.py` of stable-diffusion.cpp writes.
 pub fn face_count(path: &Path) -> Result<u32, Problem> {
-    let hint = "Make one with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
+    let hint = tr!("library-make-one-with-face");
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
     File::open(path)
         .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
-        .map_err(|error| Problem::new(format!("{} cannot be read: {error}.", file_name(path)), hint))?;
-    faces(&bytes).ok_or_else(|| Problem::new(format!("{} is not a face embedding file.", file_name(path)), hint))
+        .map_err(|error| Problem::new(tr!("library-cannot-be-read-2", path = file_name(path), error), hint))?;
+    faces(&bytes).ok_or_else(|| Problem::new(tr!("library-is-not-a-face", path = file_name(path)), hint))
 }
 
 /// As `load_tensor_from_file_as_tensor` of stable-diffusion.cpp reads it: dimensions, length of the

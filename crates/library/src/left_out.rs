@@ -5,6 +5,7 @@
 use super::container::shown;
 use super::family::Family;
 use atelier_core::sentences;
+use atelier_language::tr;
 
 /// Where a name has the text that tells it.
 #[derive(Clone, Copy)]
@@ -132,10 +133,10 @@ pub fn left_out_note(family: Family, left_out: &[String]) -> Option<String> {
     }
     let tensors = match missed.len() {
         0 => return None,
-        1 => "1 tensor of this model, and left it out",
-        count => &format!("{count} tensors of this model, and left them out"),
+        1 => tr!("library-1-tensor-of-this"),
+        count => &tr!("library-tensors-of-this-model", count),
     };
-    Some(format!("The engine does not know {tensors}: {}. Pictures may be others than it was made for.", sentences::list(&names)))
+    Some(tr!("library-the-engine-does-not", tensors, list = sentences::list(&names)))
 }
 
 fn missed(family: Family, left_out: &[String]) -> Vec<&str> {

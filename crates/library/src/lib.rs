@@ -57,7 +57,7 @@ pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, IdentifiedFile};
 pub use cards::{
-    Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, PICKLE, builtin_card, card_named, model_cards,
+    Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards, why_no_pickles,
 };
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, check_files, snap};

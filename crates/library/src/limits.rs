@@ -5,6 +5,7 @@
 //! is two thousand million layers.
 
 use super::container::{Contents, Flaw, Format, TensorInfo, shown};
+use atelier_language::tr;
 
 /// Numbers in names: of layers, blocks and experts.
 const MAX_NUMBER: u64 = 1000;
@@ -22,25 +23,25 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
     let TensorInfo { name, dtype, shape, .. } = tensor;
     let damaged = |what: &str| Err(Flaw::Damaged(format!("{} {what}", shown(name))));
     if name.contains('\0') {
-        return damaged("has a name that is not text");
+        return damaged(tr!("library-has-a-name-that"));
     }
     if name.split('.').any(|part| leading_number(part) > MAX_NUMBER) {
-        return damaged("has an impossible number in its name");
+        return damaged(tr!("library-has-an-impossible-number"));
     }
     let is_weight = name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "weight" | "bias"));
     // A list of no values is a mark that says something by its name, such as `v_pred`.
     if shape.contains(&0) && (shape.len() > 1 || is_weight) {
-        return damaged("has no values");
+        return damaged(tr!("library-has-no-values"));
     }
     let is_too_large = shape.iter().any(|size| *size > MAX_SIZE);
     // Tables of positions may have four dimensions too, and as many rows as there are positions.
     let is_kernel = is_weight && shape.len() >= 4;
     if is_too_large || (is_kernel && shape.iter().rev().take(2).any(|side| *side > MAX_KERNEL_SIDE)) {
-        return damaged("has an impossible shape");
+        return damaged(tr!("library-has-an-impossible-shape-2"));
     }
     // The engine turns F64 into F32 as it reads safetensors, and not as it reads GGUF.
     if is_weight && (!dtype.can_be_weight() || (format == Format::Gguf && dtype.name() == "F64")) {
-        return Err(Flaw::Unsupported(format!("{} has the number type {}, which the engine does not support", shown(name), dtype.name())));
+        return Err(Flaw::Unsupported(tr!("library-has-the-number-type", shown = shown(name), name = dtype.name())));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use atelier_core::advice::Advice;
 use atelier_downloads::link_text::{name_in, unescaped};
 use atelier_downloads::{DownloadJob, FileRequest, Source};
+use atelier_language::tr;
 
 use super::disk::is_model_file;
 use super::manifest::{FileName, Sha256};
@@ -113,7 +114,7 @@ pub fn check_probed_name(name: String) -> Result<String, Advice> {
     if can_hold_a_model(&name) {
         return Ok(name);
     }
-    Err(Advice::new(format!("This link leads to \"{name}\", which is no model."), "Models end in .safetensors or .gguf."))
+    Err(Advice::new(tr!("library-this-link-leads-to", name), tr!("library-models-end-in-safetensors")))
 }
 
 /// True if a file of this name can be a model, or an archive of one.

@@ -18,6 +18,7 @@ use super::naming::name_of;
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::ModelFiles;
 pub use atelier_downloads::{FileName, MANIFEST, Sha256};
+use atelier_language::tr;
 
 mod defaults;
 mod faults;
@@ -236,14 +237,14 @@ impl Manifest {
             wrong(line, what.to_owned())
         })?;
         if manifest.examples.len() > MAX_EXAMPLES {
-            return Err(wrong(1, format!("it has {} examples, and {MAX_EXAMPLES} are read", manifest.examples.len())));
+            return Err(wrong(1, tr!("library-it-has-examples-and", examples = manifest.examples.len(), max_examples = MAX_EXAMPLES)));
         }
         if manifest.variants.len() > MAX_VARIANTS {
-            return Err(wrong(1, format!("it has {} variants, and {MAX_VARIANTS} are read", manifest.variants.len())));
+            return Err(wrong(1, tr!("library-it-has-variants-and", variants = manifest.variants.len(), max_variants = MAX_VARIANTS)));
         }
         for files in std::iter::once(&manifest.files).chain(manifest.variants.iter().map(|it| &it.files)) {
             if files.len() > MAX_FILES {
-                return Err(wrong(1, format!("it has {} files, and {MAX_FILES} are read", files.len())));
+                return Err(wrong(1, tr!("library-it-has-files-and", files = files.len(), max_files = MAX_FILES)));
             }
             for (n, file) in files.iter().enumerate() {
                 let before = files.get(..n).unwrap_or_default();
@@ -251,7 +252,7 @@ impl Manifest {
                 if let Some(other) = before.iter().find(|it| same_role(it) || it.filename == file.filename) {
                     let line = line_of(text, file.filename.as_str());
                     let (one, two) = (other.filename.as_str(), file.filename.as_str());
-                    return Err(wrong(line, format!("\"{one}\" and \"{two}\" stand for the same part of the model")));
+                    return Err(wrong(line, tr!("library-and-stand-for-the", one, two)));
                 }
             }
         }
@@ -413,7 +414,7 @@ impl ModelFile {
         let failed = |source| FaultyFile::Unreadable { path: path.clone(), source };
         let found = fs::metadata(&path).map_err(failed)?;
         if !found.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, tr!("library-it-is-not-a"))));
         }
         let inside = fs::canonicalize(folder).and_then(|folder| Ok(fs::canonicalize(&path)?.starts_with(folder)));
         if !inside.map_err(failed)? {
@@ -451,7 +452,7 @@ fn variant_id(model: &str, variant: &str) -> String {
 
 /// The error of a text with more values than are read.
 pub(crate) fn too_many_values(path: &Path, line: usize) -> ManifestError {
-    ManifestError::Wrong { path: path.to_owned(), line, what: format!("it has more than {MAX_VALUES} values") }
+    ManifestError::Wrong { path: path.to_owned(), line, what: tr!("library-it-has-more-than", max_values = MAX_VALUES) }
 }
 
 /// Reads a text of bounded length.
@@ -460,7 +461,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ManifestError> {
     let mut text = String::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, "it is too large")));
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, tr!("library-it-is-too-large"))));
     }
     Ok(text)
 }
@@ -470,7 +471,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '_');
     if id.starts_with('.') || id.len() > 100 || !id.chars().all(known) || FileName::try_from(id.clone()).is_err() {
-        return Err(de::Error::custom(format!("\"{id}\" is not an id; use small letters, digits, dots and hyphens")));
+        return Err(de::Error::custom(tr!("library-is-not-an-id", id)));
     }
     Ok(id)
 }
@@ -480,7 +481,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let rest = |it: &String| it.strip_prefix("https://").or_else(|| it.strip_prefix("http://")).map(str::to_owned);
     match &address {
         Some(it) if rest(it).is_none_or(|rest| rest.is_empty() || rest.contains(|c: char| c.is_whitespace() || c.is_control())) => {
-            Err(de::Error::custom(format!("{it:?} is not a URL; a URL begins with https:// and has no spaces")))
+            Err(de::Error::custom(tr!("library-is-not-a-url", it = format!("{it:?}"))))
         }
         _ => Ok(address),
     }
@@ -491,7 +492,7 @@ fn repository<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
     let part = |it: &str| !it.is_empty() && !it.starts_with('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     match repo.split_once('/') {
         Some((owner, name)) if part(owner) && part(name) => Ok(repo),
-        _ => Err(de::Error::custom(format!("{repo:?} is not a repository; write OWNER/NAME"))),
+        _ => Err(de::Error::custom(tr!("library-is-not-a-repository", repo = format!("{repo:?}")))),
     }
 }
 
@@ -501,7 +502,7 @@ fn inner_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
 
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
-    if name.trim().is_empty() { Err(de::Error::custom("the name is empty")) } else { Ok(name) }
+    if name.trim().is_empty() { Err(de::Error::custom(tr!("library-the-name-is-empty"))) } else { Ok(name) }
 }
 
 #[cfg(test)]

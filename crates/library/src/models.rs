@@ -17,6 +17,7 @@ use super::naming::{free_id, slug};
 use super::problem::Problem;
 use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe};
+use atelier_language::tr;
 
 /// A model in Atelier's own folder.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ pub fn installed(models_root: &Path) -> (Vec<Installed>, Vec<String>) {
     models.dedup_by(|later, earlier| {
         let same = later.manifest.id == earlier.manifest.id;
         if same {
-            problems.push(format!("{} and {} contain the same model.", earlier.folder.display(), later.folder.display()));
+            problems.push(tr!("library-and-contain-the-same", folder = earlier.folder.display(), folder_2 = later.folder.display()));
         }
         same
     });
@@ -158,10 +159,10 @@ impl Models {
             return it.runnable(&self.catalogue);
         }
         if let Some(entry) = self.catalogue.find(name) {
-            let bytes = entry.bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
+            let bytes = entry.bytes().map(|it| tr!("library-about-2", value = file_size(it))).unwrap_or_default();
             return Err(Problem::new(
-                format!("{} is not on this disk.", entry.name),
-                format!("Download it with: atelier models pull {name}{bytes}."),
+                tr!("library-is-not-on-this", name = entry.name),
+                tr!("library-download-it-with-atelier-models-pull", name, bytes),
             ));
         }
         Err(self.unknown(name))
@@ -174,12 +175,10 @@ impl Models {
     pub fn upscaler(&self, name: &str) -> Result<PathBuf, Problem> {
         let Some(it) = self.installed_as(name) else { return Err(self.runnable(name).err().unwrap_or_else(|| self.unknown(name))) };
         let files = it.whole_files()?;
-        files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| {
-            Problem::new(
-                format!("{} is not an upscaler.", it.manifest.name),
-                "Choose an ESRGAN model; find one with: atelier models search ESRGAN.",
-            )
-        })
+        files
+            .get(FileRole::Upscaler)
+            .map(Path::to_owned)
+            .ok_or_else(|| Problem::new(tr!("library-is-not-an-upscaler", name = it.manifest.name), tr!("library-choose-an-esrgan-model")))
     }
 
     /// There is no model of this name: what to say, with the name that may have been meant.
@@ -189,10 +188,10 @@ impl Models {
         let alike = |id: &str| strsim::normalized_damerau_levenshtein(id, name);
         let near = known.chain(self.catalogue.like(name)).max_by(|one, two| alike(one).total_cmp(&alike(two)));
         Problem::new(
-            format!("There is no model or file named {name}."),
+            tr!("library-there-is-no-model", name),
             match near.filter(|it| alike(it) > 0.5) {
-                Some(near) => format!("Did you mean {near}?"),
-                None => "List the models with: atelier models list.".into(),
+                Some(near) => tr!("library-did-you-mean", near),
+                None => tr!("library-list-the-models-with").into(),
             },
         )
     }
@@ -207,10 +206,7 @@ impl Installed {
         let Manifest { id, name, defaults, .. } = &self.manifest;
         let files = self.whole_files()?;
         if files.main().is_none() {
-            return Err(Problem::new(
-                format!("{name} cannot make pictures on its own: it is a part of other models."),
-                "Choose a model with a diffusion module.",
-            ));
+            return Err(Problem::new(tr!("library-cannot-make-pictures-on", name), tr!("library-choose-a-model-with")));
         }
         let loras = self.manifest.files.iter().filter(|it| it.role == Role::Lora);
         let loras = loras.map(|it| Lora::new(it.filename.in_folder(&self.folder), 1.0)).collect();
@@ -221,9 +217,9 @@ impl Installed {
 impl Installed {
     fn whole_files(&self) -> Result<&ModelFiles, Problem> {
         let Manifest { id, name, .. } = &self.manifest;
-        self.files.as_ref().map_err(|error| {
-            Problem::new(format!("{name} is incomplete. {error}"), format!("Download it again with: atelier models pull {id}."))
-        })
+        self.files
+            .as_ref()
+            .map_err(|error| Problem::new(tr!("library-is-incomplete", name, error), tr!("library-download-it-again-with", id)))
     }
 }
 
@@ -236,8 +232,8 @@ impl Loose {
         let name = file_name(&self.main.path);
         if let Some(missing) = self.assembly.missing.first() {
             let hint = match &missing.offer {
-                Some(offer) => format!("Download it with: atelier models pull {}.", offer.model),
-                None => "Add a folder that contains it with: atelier models add FOLDER.".into(),
+                Some(offer) => tr!("library-download-it-with-atelier", model = offer.model),
+                None => tr!("library-add-a-folder-that-contains-it").into(),
             };
             return Err(Problem::new(format!("{name}: {}", missing.sentence()), hint));
         }

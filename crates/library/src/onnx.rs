@@ -4,6 +4,7 @@
 //! The file is a stranger's. Weights are passed over and not read; what is kept is short, and what
 //! is counted has an end. What runs such a model is `atelier-vision`.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -63,11 +64,12 @@ impl OnnxHeader {
     /// If it cannot be read, is cut short, or is no ONNX model.
     pub fn read(source: &mut (impl Read + Seek), file_bytes: u64, name: &str) -> Result<Self, HeaderError> {
         if file_bytes == 0 {
-            return Err(HeaderError::new(Fault::Empty, format!("{name} is empty."), "Download the file again."));
+            return Err(HeaderError::new(Fault::Empty, tr!("library-is-empty", name), tr!("library-download-the-file-again-2")));
         }
         let mut fields = Fields { source: BufReader::new(source), at: 0, file_bytes, numbers: 0 };
         let header = fields.model().map_err(|flaw| error_for(name, flaw, file_bytes))?;
-        let not_a_model = || HeaderError::new(Fault::NotAModel, format!("{name} is not an ONNX model."), "Choose another .onnx file.");
+        let not_a_model =
+            || HeaderError::new(Fault::NotAModel, tr!("library-is-not-an-onnx", name), tr!("library-choose-another-onnx-file"));
         header.ok_or_else(not_a_model)
     }
 
@@ -89,11 +91,11 @@ impl OnnxHeader {
         /// Classes that are named.
         const NAMED: usize = 4;
         match self.role() {
-            Some(Role::Cutout) => "cut-out model".to_owned(),
+            Some(Role::Cutout) => tr!("library-cut-out-model").to_owned(),
             Some(Role::Detector) => {
                 let more = if self.class_names.len() > NAMED { ", …" } else { "" };
                 let named: Vec<&str> = self.class_names.iter().take(NAMED).map(String::as_str).collect();
-                format!("detector of {}{more}", named.join(", "))
+                tr!("library-detector-of", named = named.join(", "), more)
             }
             _ => "ONNX model".to_owned(),
         }
@@ -129,7 +131,7 @@ fn names_of(text: &str) -> Vec<String> {
 }
 
 /// Name of a number type, and bytes of a value of it.
-const fn number_type(number: u64) -> (&'static str, u64) {
+fn number_type(number: u64) -> (&'static str, u64) {
     match number {
         1 => ("F32", 4),
         2 => ("U8", 1),
@@ -139,7 +141,7 @@ const fn number_type(number: u64) -> (&'static str, u64) {
         10 => ("F16", 2),
         11 => ("F64", 8),
         16 => ("BF16", 2),
-        _ => ("other numbers", 1),
+        _ => (tr!("library-other-numbers"), 1),
     }
 }
 
@@ -296,14 +298,14 @@ impl<S: Read + Seek> Fields<S> {
             1 => length = 8,
             2 => length = self.number()?,
             5 => length = 4,
-            _ => return Err(Flaw::Damaged("it has a field of no known type".into())),
+            _ => return Err(Flaw::Damaged(tr!("library-it-has-a-field").into())),
         }
         let field_end = self.at.saturating_add(length);
         if field_end > self.file_bytes {
             return Err(Flaw::CutShort { promised_bytes: field_end });
         }
         if field_end > end {
-            return Err(Flaw::Damaged("a part of it is longer than the whole".into()));
+            return Err(Flaw::Damaged(tr!("library-a-part-of-it").into()));
         }
         Ok(Some(Field { number: tag >> 3, value, end: field_end }))
     }
@@ -321,7 +323,7 @@ impl<S: Read + Seek> Fields<S> {
     fn number(&mut self) -> Result<u64, Flaw> {
         self.numbers += 1;
         if self.numbers > MAX_NUMBERS {
-            return Err(Flaw::Unsupported("it has more parts than any such model".into()));
+            return Err(Flaw::Unsupported(tr!("library-it-has-more-parts").into()));
         }
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -338,7 +340,7 @@ impl<S: Read + Seek> Fields<S> {
                 return Ok(number);
             }
         }
-        Err(Flaw::Damaged("a number in it has no end".into()))
+        Err(Flaw::Damaged(tr!("library-a-number-in-it").into()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! own folder of models; of a model with a manifest, that too. A file that a person put there,
 //! changed or linked stays; so does one that another model uses.
 
+use atelier_language::tr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -76,9 +77,9 @@ impl Stays {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::NotOurs => "stays, because Atelier did not download it".into(),
-            Self::Changed => "stays, because it was changed since it was downloaded".into(),
-            Self::UsedBy(model) => format!("stays, because {model} uses it"),
+            Self::NotOurs => tr!("library-stays-because-atelier-did").into(),
+            Self::Changed => tr!("library-stays-because-it-was").into(),
+            Self::UsedBy(model) => tr!("library-stays-because-uses-it", model),
         }
     }
 }
@@ -87,7 +88,7 @@ impl Stays {
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalError {
     /// Nothing of it is Atelier's.
-    #[error("{model} was not downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
+    #[error("{}", tr!("library-was-not-downloaded-by", model, folder = folder.display()))]
     NotOurs {
         /// The model's id.
         model: String,
@@ -95,13 +96,13 @@ pub enum RemovalError {
         folder: PathBuf,
     },
     /// It is no folder of Atelier's.
-    #[error("{folder} is not in Atelier's models folder, so nothing is deleted.", folder = folder.display())]
+    #[error("{}", tr!("library-is-not-in-ateliers", folder = folder.display()))]
     Outside {
         /// Its path.
         folder: PathBuf,
     },
     /// It is Atelier's, and stays all the same.
-    #[error("{path} {why}, so nothing is deleted.", path = path.display(), why = why.sentence())]
+    #[error("{}", tr!("library-so-nothing-is-deleted", path = path.display(), why = why.sentence()))]
     Stays {
         /// The file.
         path: PathBuf,
@@ -109,7 +110,7 @@ pub enum RemovalError {
         why: Stays,
     },
     /// The trash did not take it.
-    #[error("{path} could not be moved to the trash: {why}. The file was not deleted.", path = path.display())]
+    #[error("{}", tr!("library-could-not-be-moved", path = path.display(), why))]
     Trash {
         /// The file or folder.
         path: PathBuf,

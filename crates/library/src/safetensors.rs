@@ -4,6 +4,7 @@
 //! on names, sizes and places hold here too, save one: a hole between tensors is let pass, because
 //! the engine does.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek};
@@ -30,7 +31,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     source.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
     if length > MAX_HEADER_BYTES {
-        return Err(Flaw::Damaged("its header has an impossible length".into()));
+        return Err(Flaw::Damaged(tr!("library-its-header-has-an").into()));
     }
     let data = 8 + length;
     if data > file_bytes {
@@ -42,10 +43,10 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     if (json.len() as u64) < length {
         return Err(Flaw::CutShort { promised_bytes: data });
     }
-    let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(format!("its header is invalid ({error})")))?;
+    let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(tr!("library-its-header-is-invalid", error)))?;
     check_count(entries.tensors.len() + entries.more_tensors)?;
     if entries.notes > MAX_ENTRIES {
-        return Err(Flaw::Unsupported(format!("its header has {} notes, more than the limit", entries.notes)));
+        return Err(Flaw::Unsupported(tr!("library-its-header-has-notes", notes = entries.notes)));
     }
     let tensors = entries.tensors.into_iter().map(|(name, entry)| tensor(name, entry, data)).collect::<Result<_, _>>()?;
     Ok(Contents { tensors, metadata: entries.metadata })
@@ -53,21 +54,21 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
 
 fn tensor(name: String, entry: Entry, data: u64) -> Result<TensorInfo, Flaw> {
     let dtype = Dtype::from_safetensors(&entry.dtype)
-        .ok_or_else(|| Flaw::Unsupported(format!("it has the number type {}, which the engine does not support", shown(&entry.dtype))))?;
+        .ok_or_else(|| Flaw::Unsupported(tr!("library-it-has-the-number-type-which", shown = shown(&entry.dtype))))?;
     if name.len() > MAX_NAME_BYTES {
-        return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
+        return Err(Flaw::Damaged(tr!("library-a-name-in-its").into()));
     }
     let Dimensions(shape) = entry.shape;
     if shape.len() > MAX_DIMENSIONS {
-        return Err(Flaw::Unsupported(format!("{} has more dimensions than the engine reads", shown(&name))));
+        return Err(Flaw::Unsupported(tr!("library-has-more-dimensions-than", shown = shown(&name))));
     }
     let (begin, end) = entry.data_offsets;
     let bytes = end.checked_sub(begin);
     if bytes.is_none() || bytes != dtype.bytes_of(&shape) {
-        return Err(Flaw::Damaged(format!("the size of {} does not fit its shape", shown(&name))));
+        return Err(Flaw::Damaged(tr!("library-the-size-of-does", shown = shown(&name))));
     }
     let (Some(bytes), Some(offset)) = (bytes, data.checked_add(begin)) else {
-        return Err(Flaw::Damaged(format!("the place of {} is impossible", shown(&name))));
+        return Err(Flaw::Damaged(tr!("library-the-place-of-is", shown = shown(&name))));
     };
     Ok(TensorInfo { name, dtype, shape, offset, bytes })
 }

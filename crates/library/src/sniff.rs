@@ -6,36 +6,36 @@ pub(crate) const BYTES: usize = 512;
 
 /// Kind of a file that is no model.
 pub(crate) struct Other {
-    /// With an article: `a PNG picture`.
+    /// The text of its name with an article: `a PNG picture`.
     pub(crate) what: &'static str,
+    /// The text of what to do instead.
     pub(crate) hint: &'static str,
 }
 
-const PICTURE: &str = "Choose the model's .safetensors or .gguf file instead.";
-const ARCHIVE: &str = "Unpack it and choose the .safetensors or .gguf file inside.";
-/// The advice on a pickle, which also tells one.
-pub(crate) const PICKLE: &str = "Pickle files can execute code when loaded; look for the same model as .safetensors.";
-const PAGE: &str =
-    "The download probably asked for a login or a licence. Open the model's page, accept it there, and download the file again.";
+const PICTURE: &str = "library-choose-the-models-safetensors";
+const ARCHIVE: &str = "library-unpack-it-and-choose";
+/// The text of the advice on a pickle, which also tells one.
+pub(crate) const PICKLE: &str = "library-pickle-files-can-execute";
+const PAGE: &str = "library-the-download-probably-asked";
 
 /// Says what the file is, where it is not a model; `None` where it could be a safetensors file.
 pub(crate) fn what(start: &[u8]) -> Option<Other> {
     const MAGIC: [(&[u8], &str, &str); 15] = [
-        (b"\x89PNG", "a PNG picture", PICTURE),
-        (b"\xff\xd8\xff", "a JPEG picture", PICTURE),
-        (b"GIF8", "a GIF picture", PICTURE),
-        (b"RIFF", "a WebP picture or a sound", PICTURE),
-        (b"%PDF", "a PDF document", PICTURE),
-        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", ARCHIVE),
-        (b"Rar!", "a RAR archive", ARCHIVE),
-        (b"\x1f\x8b", "a gzip archive", ARCHIVE),
-        (b"\x28\xb5\x2f\xfd", "a zstd archive", ARCHIVE),
-        (b"\x80\x02", "an old PyTorch checkpoint (a pickle)", PICKLE),
-        (b"\x80\x03", "an old PyTorch checkpoint (a pickle)", PICKLE),
-        (b"\x80\x04", "an old PyTorch checkpoint (a pickle)", PICKLE),
-        (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Download the file itself, or run git lfs pull."),
-        (b"\x7fELF", "a program", PICTURE),
-        (b"MZ", "a program", PICTURE),
+        (b"\x89PNG", "library-a-png-picture", PICTURE),
+        (b"\xff\xd8\xff", "library-a-jpeg-picture", PICTURE),
+        (b"GIF8", "library-a-gif-picture", PICTURE),
+        (b"RIFF", "library-a-webp-picture-or", PICTURE),
+        (b"%PDF", "library-a-pdf-document", PICTURE),
+        (b"7z\xbc\xaf\x27\x1c", "library-a-7-zip-archive", ARCHIVE),
+        (b"Rar!", "library-a-rar-archive", ARCHIVE),
+        (b"\x1f\x8b", "library-a-gzip-archive", ARCHIVE),
+        (b"\x28\xb5\x2f\xfd", "library-a-zstd-archive", ARCHIVE),
+        (b"\x80\x02", "library-an-old-pytorch-checkpoint", PICKLE),
+        (b"\x80\x03", "library-an-old-pytorch-checkpoint", PICKLE),
+        (b"\x80\x04", "library-an-old-pytorch-checkpoint", PICKLE),
+        (b"version https://git-lfs", "library-a-git-lfs-pointer", "library-download-the-file-itself"),
+        (b"\x7fELF", "library-a-program", PICTURE),
+        (b"MZ", "library-a-program", PICTURE),
     ];
     // A length that begins like one of these would be longer than any header may be, except for the
     // short ones.
@@ -46,7 +46,7 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
     if start.starts_with(b"PK\x03\x04") {
         // PyTorch's archive begins with a pickle; its name stands thirty bytes in.
         let pickled = start.windows(8).any(|it| it == b"data.pkl");
-        let (what, hint) = if pickled { ("a PyTorch checkpoint (.ckpt, .pt or .pth)", PICKLE) } else { ("a zip archive", ARCHIVE) };
+        let (what, hint) = if pickled { ("library-a-pytorch-checkpoint-ckpt", PICKLE) } else { ("library-a-zip-archive", ARCHIVE) };
         return Some(Other { what, hint });
     }
     if let Some((_, what, hint)) = MAGIC.iter().find(|(magic, ..)| start.starts_with(magic)) {
@@ -55,7 +55,7 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
     text(start).then(|| {
         let lower = start.to_ascii_lowercase();
         let page = lower.windows(5).any(|it| it == b"<html") || lower.windows(9).any(|it| it == b"<!doctype");
-        Other { what: if page { "a web page" } else { "a text" }, hint: PAGE }
+        Other { what: if page { "library-a-web-page" } else { "library-a-text" }, hint: PAGE }
     })
 }
 
@@ -73,9 +73,10 @@ fn text(start: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_language as language;
 
     fn named(start: &[u8]) -> Option<&'static str> {
-        what(start).map(|it| it.what)
+        what(start).map(|it| language::text(it.what))
     }
 
     #[test]

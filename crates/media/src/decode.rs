@@ -23,6 +23,7 @@ use super::profile::{MAX_PROFILE, Profile, grey_to_srgb, print_to_srgb, print_to
 use super::strict_jpeg::{Jpeg, decode_strictly};
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{FineColours, ImageSource, PrintConversion, Rgb8, Samples};
+use atelier_language::tr;
 
 /// Most bytes of memory for decoding a picture.
 const MAX_MEMORY: u64 = 1 << 30;
@@ -333,13 +334,13 @@ fn open(path: &Path) -> Result<Opened<impl ImageDecoder + use<>>, PictureError> 
 fn open_header(path: &Path) -> Result<Opened<impl ImageDecoder + use<>>, PictureError> {
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     if !file.is_file() {
-        return Err(PictureError::not_a_picture(path, "it is not a file"));
+        return Err(PictureError::not_a_picture(path, tr!("media-it-is-not-a")));
     }
     let open = || ImageReader::open(path).and_then(ImageReader::with_guessed_format);
     let mut reader = open().map_err(|error| PictureError::read(path, error))?;
     let format = reader.format();
     if file.len() > if format == Some(ImageFormat::Jpeg) { MAX_JPEG_BYTES } else { MAX_FILE_BYTES } {
-        return Err(PictureError::not_a_picture(path, "the file is too large"));
+        return Err(PictureError::not_a_picture(path, tr!("media-the-file-is-too")));
     }
     let mut limits = Limits::default();
     limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MAX_MEMORY });

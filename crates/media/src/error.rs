@@ -1,5 +1,6 @@
 //! Errors of picture files.
 
+use atelier_language::tr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,34 +9,34 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The file cannot be opened or read.
-    #[error("{} could not be read: {source}; check that the file exists and is readable", path.display())]
+    #[error("{}", tr!("media-could-not-be-read", path = path.display(), source))]
     Read { path: PathBuf, source: io::Error },
     /// The file cannot be written.
-    #[error("the picture could not be written to {}: {source}; choose a writable folder on a disk with free space", path.display())]
+    #[error("{}", tr!("media-the-picture-could-not-be-written", path = path.display(), source))]
     Write {
         /// The file or folder.
         path: PathBuf,
         source: io::Error,
     },
     /// The file is no picture, or a damaged one.
-    #[error("{} is not a picture that Atelier can read ({reason}); use a PNG, JPEG or WebP file", path.display())]
+    #[error("{}", tr!("media-is-not-a-picture", path = path.display(), reason))]
     NotAPicture {
         path: PathBuf,
         /// The cause, in the decoder's words.
         reason: String,
     },
     /// The file is no canvas, or a damaged one.
-    #[error("{} is not a canvas that Atelier can read ({reason}); open another file", path.display())]
+    #[error("{}", tr!("media-is-not-a-canvas", path = path.display(), reason))]
     NotACanvas { path: PathBuf, reason: String },
     /// The canvas does not fit in a file; nothing was written.
-    #[error("the canvas does not fit in {} ({reason}); remove layers, or crop it", path.display())]
+    #[error("{}", tr!("media-the-canvas-does-not", path = path.display(), reason))]
     CanvasTooLarge {
         path: PathBuf,
         /// What is too large.
         reason: String,
     },
     /// The picture is larger than Atelier takes.
-    #[error("{} is too large ({width}x{height}); make it smaller, {max} pixels a side at most", path.display())]
+    #[error("{}", tr!("media-is-too-large-x", path = path.display(), width, height, max))]
     TooLarge {
         path: PathBuf,
         /// Its width in pixels.
@@ -46,13 +47,13 @@ pub enum PictureError {
         max: u32,
     },
     /// The picture cannot be brought into a format, or back from it.
-    #[error("the picture could not be converted: {reason}; choose another format")]
+    #[error("{}", tr!("media-the-picture-could-not", reason))]
     Encode {
         /// The cause, in the codec's words.
         reason: String,
     },
     /// The picture has no pixels.
-    #[error("the picture has no pixels; choose another one")]
+    #[error("{}", tr!("media-the-picture-has-no"))]
     Empty,
 }
 

@@ -4,6 +4,7 @@
 //! looks at pixels; a chunk that is damaged is passed over, and of one that is too large only its
 //! keyword is read.
 
+use atelier_language::tr;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
@@ -38,9 +39,9 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
     let bytes = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
     let mut signature = [0; 8];
-    file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"))?;
+    file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, tr!("media-it-is-not-a-png-file")))?;
     if signature != *SIGNATURE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, tr!("media-it-is-not-a-png-file")));
     }
     let mut room = Room { left: MAX_UNPACKED, is_short: false };
     for _ in 0..MAX_CHUNKS {

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use atelier_core::owner_only;
 use atelier_core::paths;
 use atelier_core::reading::ReadingMarks;
+use atelier_language::tr;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Begin of the name of a folder of a window beside others.
@@ -78,7 +79,7 @@ pub fn waiting(canvases: &Path, marks: &ReadingMarks) -> Waiting {
     let (left_out, files) = files.into_iter().map(|(_, path)| path).partition(|path| marks.is_left_out(path));
     found.files = files;
     let left_out: Vec<PathBuf> = left_out;
-    found.problems.extend(left_out.into_iter().map(|path| (path, "Atelier crashed while reading this file".to_owned())));
+    found.problems.extend(left_out.into_iter().map(|path| (path, tr!("studio-atelier-crashed-while-reading").to_owned())));
     found
 }
 

@@ -2,6 +2,7 @@
 
 use super::queue::EndedJob;
 use atelier_gallery::queue::JobState;
+use atelier_language::tr;
 
 /// A message of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +18,11 @@ impl DesktopNotification {
     #[must_use]
     pub fn of_job(job: &EndedJob) -> Self {
         let title = match (job.state, job.pictures) {
-            (JobState::Failed | JobState::Held, _) => "A picture failed".to_owned(),
-            (_, 1) if job.is_last => "Your picture is ready".to_owned(),
-            (_, pictures) if job.is_last => format!("{pictures} pictures are ready; the queue is empty"),
-            (_, 1) => "A picture is ready".to_owned(),
-            (_, pictures) => format!("{pictures} pictures are ready"),
+            (JobState::Failed | JobState::Held, _) => tr!("studio-a-picture-failed").to_owned(),
+            (_, 1) if job.is_last => tr!("studio-your-picture-is-ready").to_owned(),
+            (_, pictures) if job.is_last => tr!("studio-pictures-are-ready-the", pictures),
+            (_, 1) => tr!("studio-a-picture-is-ready").to_owned(),
+            (_, pictures) => tr!("studio-pictures-are-ready", pictures),
         };
         let body = job.reason.clone().unwrap_or_else(|| job.prompt.clone());
         Self { title, body }

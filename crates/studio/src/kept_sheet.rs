@@ -11,6 +11,7 @@ use atelier_core::grid::{Captions, Cell, Grid, MAX_CELLS, Place, Turn};
 use atelier_core::paths::write_private;
 use atelier_core::stored_file::{Unreadable, put_aside, read_stored};
 use atelier_gallery::queue::QueuedJobId;
+use atelier_language::tr;
 
 /// A file that is larger holds no sheet.
 const MAX_BYTES: u64 = 16 << 20;
@@ -107,7 +108,7 @@ impl KeptSheet {
             if stored.version > VERSION {
                 return Err(Unreadable::Newer);
             }
-            Self::checked(stored).ok_or_else(|| Unreadable::damaged("it is no sheet"))
+            Self::checked(stored).ok_or_else(|| Unreadable::damaged(tr!("studio-it-is-no-sheet")))
         };
         read_stored(path, MAX_BYTES, parse).map_err(|error| {
             if matches!(error, Unreadable::Damaged(_))

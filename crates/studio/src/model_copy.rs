@@ -11,6 +11,7 @@ use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, TensorType, TensorTypeRules};
 use atelier_downloads::free_bytes;
 use atelier_engine::{Conversion, NotConverted};
+use atelier_language::tr;
 use atelier_library::{Header, MANIFEST, file_name, identify, read_header};
 
 /// Types that are offered, the largest first.
@@ -42,13 +43,13 @@ pub enum CopyError {
     #[error("{0}")]
     Kind(String),
     /// No name for the copy.
-    #[error("The copy is a GGUF file: its name must end with .gguf.")]
+    #[error("{}", tr!("studio-the-copy-is-a"))]
     Name,
     /// A file has the name of the copy.
-    #[error("{0} is there already. Choose another name with -o, or move that file away.")]
+    #[error("{}", tr!("studio-is-there-already-choose", reason = _0))]
     Exists(String),
     /// Too little room.
-    #[error("The copy needs {}, and its disk has {} left.", file_size(*.needed), file_size(*.free))]
+    #[error("{}", tr!("studio-the-copy-needs-and", needed = file_size(*needed), free = file_size(*free)))]
     Room {
         /// Bytes that are needed.
         needed: u64,
@@ -59,10 +60,10 @@ pub enum CopyError {
     #[error("{0}")]
     Engine(String),
     /// It could not be written.
-    #[error("The copy could not be written: {0}.")]
+    #[error("{}", tr!("studio-the-copy-could-not", reason = _0))]
     Disk(#[from] io::Error),
     /// Somebody said so.
-    #[error("The copy was stopped. Nothing is left of it.")]
+    #[error("{}", tr!("studio-the-copy-was-stopped"))]
     Stopped,
 }
 
@@ -139,7 +140,7 @@ impl ModelCopy {
         self.conversion.write(begun.path(), go_on)?;
         let whole = read_header(begun.path()).map_err(|error| CopyError::Original(error.to_string()))?;
         if identify(&whole).role != Some(self.conversion.role) {
-            return Err(CopyError::Kind("The copy would not be the model that it was made of.".to_owned()));
+            return Err(CopyError::Kind(tr!("studio-the-copy-would-not").to_owned()));
         }
         begun.as_file().sync_all()?;
         fs::set_permissions(begun.path(), fs::metadata(&self.conversion.input)?.permissions())?;
@@ -154,13 +155,13 @@ impl ModelCopy {
 /// The role of a file that can be copied.
 fn role_of(path: &Path, header: &Header) -> Result<FileRole, CopyError> {
     let kind = identify(header);
-    let refuse = |why: &str| CopyError::Kind(format!("{} is {}: {why}.", file_name(path), kind.described()));
+    let refuse = |why: &str| CopyError::Kind(tr!("studio-is", path = file_name(path), described = kind.described(), why));
     match kind.role {
         Some(role @ (FileRole::Model | FileRole::Diffusion | FileRole::Llm | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl)) => {
             Ok(role)
         }
-        Some(_) => Err(refuse("it takes little memory, and a smaller copy would only lose quality")),
-        None => Err(refuse("only models, diffusion modules and text encoders are converted")),
+        Some(_) => Err(refuse(tr!("studio-it-takes-little-memory"))),
+        None => Err(refuse(tr!("studio-only-models-diffusion-modules"))),
     }
 }
 

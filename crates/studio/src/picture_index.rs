@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::paths::Paths;
 use atelier_engine::JobId;
 use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, NewPicture, PictureKind, now_ms};
+use atelier_language::tr;
 
 /// Adds kept pictures to the gallery. Opens the index with the first one; a thread has one of its
 /// own.
@@ -58,7 +59,7 @@ impl PictureIndex {
         self.try_add(path, own_folder, parent, batch).map_err(|error| {
             self.database = None;
             tracing::warn!("a picture was not added to the gallery: {error}");
-            format!("The picture is saved, but not in the gallery yet: {error}. Scan its folder to add the picture.")
+            tr!("studio-the-picture-is-saved", error)
         })?;
         self.warning.take().map_or(Ok(()), Err)
     }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use atelier_core::advice::Advice;
 use atelier_core::json::has_more_values;
 use atelier_core::stored_file::{Unreadable, read_stored};
+use atelier_language::tr;
 
 /// Version of the format that this program reads and writes.
 pub const VERSION: u32 = 1;
@@ -25,13 +26,13 @@ const MAX_VALUES: usize = 1 << 17;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsProblem {
     /// A newer program wrote them.
-    #[error("Your settings in {} were written by a newer Atelier (version {version} of the file, this one knows {VERSION}).", path.display())]
+    #[error("{}", tr!("studio-your-settings-in-were", path = path.display(), version, version_2 = VERSION))]
     Newer { path: PathBuf, version: u64 },
     /// The system does not give them now.
-    #[error("Your settings in {} cannot be read now: {source}.", path.display())]
+    #[error("{}", tr!("studio-your-settings-in-cannot", path = path.display(), source))]
     Unreadable { path: PathBuf, source: io::Error },
     /// They were read and make no sense.
-    #[error("Your settings in {} are damaged: {reason}.", path.display())]
+    #[error("{}", tr!("studio-your-settings-in-are", path = path.display(), reason))]
     Damaged {
         path: PathBuf,
         /// What makes no sense.
@@ -45,15 +46,13 @@ impl SettingsProblem {
     pub fn advice(&self) -> Advice {
         let hint = match self {
             Self::Newer { .. } => {
-                "This Atelier leaves the file as it is, starts with the default settings and saves none. Start the newer version to use \
-                 yours."
+                tr!("studio-this-atelier-leaves-the")
             }
             Self::Unreadable { .. } => {
-                "Atelier leaves the file as it is, starts with the default settings and saves none. Make the file readable, and \
-                 restart Atelier."
+                tr!("studio-atelier-leaves-the-file")
             }
             Self::Damaged { .. } => {
-                "The window starts with the default settings and keeps a copy of this file as .bad. Repair the file, or keep the defaults."
+                tr!("studio-the-window-starts-with")
             }
         };
         Advice::new(self.to_string(), hint)
@@ -68,14 +67,14 @@ pub fn read_settings_file(path: &Path) -> Result<Option<Value>, SettingsProblem>
     let mut version = 0;
     let read = read_stored(path, MAX_BYTES, |text| {
         if has_more_values(text, MAX_VALUES) {
-            return Err(Unreadable::damaged("the file has too many values for settings"));
+            return Err(Unreadable::damaged(tr!("studio-the-file-has-too")));
         }
         let settings: Value = serde_json::from_slice(text).map_err(Unreadable::damaged)?;
         version = settings.get("version").and_then(Value::as_u64).unwrap_or_default();
         match version.cmp(&u64::from(VERSION)) {
             Ordering::Equal => Ok(settings),
             Ordering::Greater => Err(Unreadable::Newer),
-            Ordering::Less => Err(Unreadable::damaged("they name no version")),
+            Ordering::Less => Err(Unreadable::damaged(tr!("studio-they-name-no-version"))),
         }
     });
     let path = path.to_owned();

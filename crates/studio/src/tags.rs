@@ -4,6 +4,7 @@
 //! What such a file holds is a stranger's: files, bytes and lines are bounded, and what cannot be
 //! read is told.
 
+use atelier_language::tr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ impl TagList {
             }
         }
         if files.len() > MAX_FILES {
-            notes.push(format!("The first {MAX_FILES} files of tags are read."));
+            notes.push(tr!("studio-the-first-files-of", max_files = MAX_FILES));
         }
         // Of equal names the tag that was read first.
         list.names.sort();
@@ -130,7 +131,7 @@ impl TagList {
             }
             has_some = true;
             if self.names.len() >= MAX_TAGS {
-                return Err(format!("the first {MAX_TAGS} names are read"));
+                return Err(tr!("studio-the-first-names-are", max_tags = MAX_TAGS));
             }
             let index = u32::try_from(self.tags.len()).unwrap_or(u32::MAX);
             let aliases = field(3).unwrap_or_default();
@@ -147,7 +148,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err("is too large for a list of tags".to_owned());
+        return Err(tr!("studio-is-too-large-for").to_owned());
     }
     Ok(bytes)
 }

@@ -17,6 +17,7 @@ use atelier_core::advice::Advice;
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::Rgb8;
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 use atelier_vision::{CutoutFamily, Detection, Detector, Segmenter};
 
 /// What a model computes with, at most.
@@ -150,12 +151,12 @@ pub fn mask_of(detections: &[Detection], width: u32, height: u32, grow_px: u32) 
 }
 
 fn crashed() -> Advice {
-    Advice::new("The model needed more memory than there is, or crashed.", "Choose another model.")
+    Advice::new(tr!("studio-the-model-needed-more"), tr!("studio-choose-another-model"))
 }
 
 fn run(worker: &VisionWorker<'_>, model: &Path, task: VisionTask, picture: &Rgb8) -> Result<(Answer, Vec<u8>), Advice> {
     let VisionWorker { program, threads, limits, is_cancelled } = *worker;
-    let not_started = |error: io::Error| Advice::new(format!("The model could not be started: {error}."), "");
+    let not_started = |error: io::Error| Advice::new(tr!("studio-the-model-could-not", error), "");
     let (width, height) = (picture.width(), picture.height());
     let order = Order { model: model.to_owned(), task, threads, width, height, memory_bytes: limits.memory_bytes };
     let mut line = serde_json::to_vec(&order).map_err(|error| not_started(error.into()))?;
@@ -177,12 +178,12 @@ fn run(worker: &VisionWorker<'_>, model: &Path, task: VisionTask, picture: &Rgb8
         while !reader.is_finished() {
             if is_cancelled() {
                 worker.end();
-                return Err(Advice::new("Cancelled.", ""));
+                return Err(Advice::new(tr!("studio-cancelled"), ""));
             }
             if Instant::now() > deadline {
                 worker.end();
                 let minutes = limits.time.as_secs().div_ceil(60);
-                return Err(Advice::new(format!("The model was not ready within {minutes} minutes."), "Choose a smaller model."));
+                return Err(Advice::new(tr!("studio-the-model-was-not", minutes), tr!("studio-choose-a-smaller-model")));
             }
             thread::sleep(POLL);
         }

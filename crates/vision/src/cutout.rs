@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::Rgb8;
+use atelier_language::tr;
 
 use super::VisionError;
 use super::network::Network;
@@ -98,7 +99,7 @@ impl fmt::Display for CutoutFamily {
 
 /// The text names no family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("choose u2net, isnet, birefnet or modnet")]
+#[error("{}", tr!("vision-choose-u2net-isnet-birefnet"))]
 pub struct UnknownCutoutFamily;
 
 impl FromStr for CutoutFamily {
@@ -140,7 +141,7 @@ impl Segmenter {
             (value - mean[channel]) / deviation[channel]
         });
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other("its result is no picture".into()))?;
+        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-no").into()))?;
         let shape = output.shape().to_vec();
         let sides = match shape.as_slice() {
             [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] => Some((*rows, *columns)),
@@ -148,13 +149,14 @@ impl Segmenter {
         };
         let is_detailed =
             |(rows, columns): &(usize, usize)| MAX_COARSENESS * rows >= height as usize && MAX_COARSENESS * columns >= width as usize;
-        let (rows, columns) = sides.filter(is_detailed).ok_or_else(|| other(format!("its result has the shape {shape:?}")))?;
+        let (rows, columns) =
+            sides.filter(is_detailed).ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
         let values = opacities(output.to_vec());
         let small = ImageBuffer::<Luma<f32>, _>::from_raw(columns as u32, rows as u32, values);
-        let small = small.ok_or_else(|| other("its result is no picture".into()))?;
+        let small = small.ok_or_else(|| other(tr!("vision-its-result-is-no").into()))?;
         let large = imageops::resize(&small, picture.width(), picture.height(), FilterType::Triangle);
         let pixels = large.into_raw().into_iter().map(|value| (value * 255.0).round().clamp(0.0, 255.0) as u8).collect();
-        Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other("its result is no picture".into()))
+        Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other(tr!("vision-its-result-is-no").into()))
     }
 }
 

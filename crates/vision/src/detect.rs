@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
+use atelier_language::tr;
 
 use super::VisionError;
 use super::cutout::resized;
@@ -65,11 +66,11 @@ impl Detector {
         let (width, height) = self.network.size().unwrap_or((SIDE, SIDE));
         let (input, scale) = letterboxed(picture, width, height);
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other("its result is no table".into()))?;
+        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-no-table").into()))?;
         let shape = output.shape().to_vec();
         let table = (shape.len() == 3).then(|| output.nd_view::<3>());
         let found = table.and_then(|table| candidates(table, min_probability));
-        let found = found.ok_or_else(|| other(format!("its result has the shape {shape:?}")))?;
+        let found = found.ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
         let place = |at: &Candidate| {
             let within = |value: f32, most: u32| (value / scale).round().clamp(0.0, most as f32) as u32;
             let (left, top) = (within(at.left, picture.width()), within(at.top, picture.height()));

@@ -1,5 +1,6 @@
 //! Errors of models that look at pictures.
 
+use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
 
@@ -11,16 +12,16 @@ pub const MAX_MODEL_BYTES: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum VisionError {
     /// The file cannot be opened or read.
-    #[error("{} could not be read: {source}; check that the file exists and is readable", path.display())]
+    #[error("{}", tr!("vision-could-not-be-read", path = path.display(), source))]
     Read { path: PathBuf, source: io::Error },
     /// The file is larger than any such model.
-    #[error("{} is larger than {} MiB; choose a model that cuts out or detects", path.display(), MAX_MODEL_BYTES >> 20)]
+    #[error("{}", tr!("vision-is-larger-than-mib", path = path.display(), value = MAX_MODEL_BYTES >> 20))]
     TooLarge { path: PathBuf },
     /// The file is in another format, damaged, or uses operations that are not known.
-    #[error("{} is not an ONNX model that Atelier can run ({reason}); choose another file", path.display())]
+    #[error("{}", tr!("vision-is-not-an-onnx", path = path.display(), reason))]
     NotAModel { path: PathBuf, reason: String },
     /// The model does something else.
-    #[error("{} does not {purpose}: {reason}; choose another model", path.display())]
+    #[error("{}", tr!("vision-does-not-choose-another", path = path.display(), purpose, reason))]
     OtherPurpose {
         path: PathBuf,
         /// What it was to do, as a verb and its object.
@@ -28,6 +29,6 @@ pub enum VisionError {
         reason: String,
     },
     /// The model failed while it computed.
-    #[error("the model failed: {reason}; choose another model")]
+    #[error("{}", tr!("vision-the-model-failed-choose", reason))]
     Run { reason: String },
 }

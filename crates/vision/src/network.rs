@@ -9,6 +9,7 @@ use rten::{Dimension, Model, RunOptions, ThreadPool, Value};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
+use atelier_language::tr;
 use atelier_library::OnnxHeader;
 
 use super::error::{MAX_MODEL_BYTES, VisionError};
@@ -34,23 +35,23 @@ impl Network {
         let header = OnnxHeader::read(&mut Cursor::new(&bytes), bytes.len() as u64, "").unwrap_or_default();
         let not_a_model = |reason: String| VisionError::NotAModel { path: path.to_owned(), reason };
         if header.is_quantised {
-            return Err(not_a_model("it is quantised to 8 bits, and needs its 16- or 32-bit form".into()));
+            return Err(not_a_model(tr!("vision-it-is-quantised-to").into()));
         }
         let model = Model::load(bytes).map_err(|error| not_a_model(error.to_string()))?;
         let other = |reason: String| VisionError::OtherPurpose { path: path.to_owned(), purpose, reason };
-        let shape = model.input_shape(0).ok_or_else(|| other("its input has no shape".into()))?;
+        let shape = model.input_shape(0).ok_or_else(|| other(tr!("vision-its-input-has-no").into()))?;
         let [_, channels, height, width] = shape.as_slice() else {
-            return Err(other(format!("its input has {} dimensions, and a picture has 4", shape.len())));
+            return Err(other(tr!("vision-its-input-has-dimensions", shape = shape.len())));
         };
         if let Dimension::Fixed(channels) = channels
             && *channels != 3
         {
-            return Err(other(format!("its input has {channels} channels, and a picture has 3")));
+            return Err(other(tr!("vision-its-input-has-channels", channels)));
         }
         let size = match (width, height) {
             (Dimension::Fixed(width), Dimension::Fixed(height)) => {
                 if !SIDES.contains(width) || !SIDES.contains(height) {
-                    return Err(other(format!("its input has {width} x {height} pixels")));
+                    return Err(other(tr!("vision-its-input-has-x", width, height)));
                 }
                 Some((*width as u32, *height as u32))
             }

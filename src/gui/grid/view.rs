@@ -15,7 +15,6 @@ use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{self, DraggedAxis, bold, command_button, command_control, line_edit_with_undo, small};
 use atelier_core::grid::{MAX_AXES, Place};
 use atelier_gallery::queue::JobState;
-use atelier_language::tr;
 use atelier_language::{self as language, tr};
 
 /// Width of the dialog, and most height of its cells, in points.

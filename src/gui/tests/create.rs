@@ -796,7 +796,7 @@ fn what_is_folded_sums_itself_up_and_is_remembered() {
     settings::save(&path, &folded).unwrap();
     let mut again = Studio::with(settings::load(&path).settings, Err("none".into()), [1440.0, 900.0]);
     assert!(again.sees("Sampling: ") && !again.sees("Stop early"));
-    let steps = crate::gui::create::panel_setting::PANEL_SETTINGS.iter().position(|it| it.row == "Stop early").unwrap();
+    let steps = crate::gui::create::panel_setting::PANEL_SETTINGS.iter().position(|it| it.row() == "Stop early").unwrap();
     let ctx = again.harness.ctx.clone();
     again.app_mut().with(&ctx, |_, context| context.follow_up(crate::gui::create::Command::ShowSetting(steps)));
     again.harness.run();

@@ -1,6 +1,7 @@
 //! Blend modes: how the colours of a layer meet those below it. The formulas are those of the W3C's
 //! "Compositing and Blending Level 1", on sRGB values.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// How a layer's colours meet those below.
@@ -68,25 +69,25 @@ impl BlendMode {
 
     /// The word in the menu.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Normal => "Normal",
-            Self::Multiply => "Multiply",
-            Self::Screen => "Screen",
-            Self::Overlay => "Overlay",
-            Self::Darken => "Darken",
-            Self::Lighten => "Lighten",
-            Self::ColourDodge => "Colour dodge",
-            Self::ColourBurn => "Colour burn",
-            Self::HardLight => "Hard light",
-            Self::SoftLight => "Soft light",
-            Self::Difference => "Difference",
-            Self::Exclusion => "Exclusion",
-            Self::Addition => "Addition",
-            Self::Hue => "Hue",
-            Self::Saturation => "Saturation",
-            Self::Colour => "Colour",
-            Self::Luminosity => "Luminosity",
+            Self::Normal => tr!("core-normal"),
+            Self::Multiply => tr!("core-multiply"),
+            Self::Screen => tr!("core-screen"),
+            Self::Overlay => tr!("core-overlay"),
+            Self::Darken => tr!("core-darken"),
+            Self::Lighten => tr!("core-lighten"),
+            Self::ColourDodge => tr!("core-colour-dodge"),
+            Self::ColourBurn => tr!("core-colour-burn"),
+            Self::HardLight => tr!("core-hard-light"),
+            Self::SoftLight => tr!("core-soft-light"),
+            Self::Difference => tr!("core-difference"),
+            Self::Exclusion => tr!("core-exclusion"),
+            Self::Addition => tr!("core-addition"),
+            Self::Hue => tr!("core-hue"),
+            Self::Saturation => tr!("core-saturation"),
+            Self::Colour => tr!("core-colour"),
+            Self::Luminosity => tr!("core-luminosity"),
         }
     }
 

@@ -9,6 +9,7 @@ use super::edit::DocumentEdit;
 use super::history::History;
 use super::layer::MAX_LAYERS;
 use super::{BlendMode, Layer, LayerError, LayerId, LayerKind, LayerText, Mask, PixelRect, TileImage};
+use atelier_language::tr;
 
 /// Longest name of a layer in characters.
 const LONGEST_NAME: usize = 80;
@@ -147,7 +148,7 @@ impl Document {
         }
         let id = LayerId(self.next_layer);
         let at = self.index_of(self.content.current).map_or(self.content.layers.len(), |at| at + 1);
-        self.change("Add a layer", |content| {
+        self.change(tr!("core-add-a-layer"), |content| {
             content.layers.insert(at, Layer::new(id, kind, shortened(name), pixels));
             content.current = id;
             Ok(())
@@ -205,7 +206,7 @@ impl Document {
             return Err(LayerError::Size);
         }
         let id = LayerId(self.next_layer);
-        self.change("Accept a candidate", |content| {
+        self.change(tr!("core-accept-a-candidate"), |content| {
             let above = content.layers.iter().rposition(|layer| layer.kind.is_picture()).map_or(0, |at| at + 1);
             for layer in &mut content.layers {
                 if region == Some(layer.id) {
@@ -231,7 +232,7 @@ impl Document {
         if self.content.layers[at].locked {
             return Err(LayerError::Locked);
         }
-        self.change("Remove a layer", |content| {
+        self.change(tr!("core-remove-a-layer"), |content| {
             content.layers.remove(at);
             if content.current == id {
                 content.current = content.layers[at.saturating_sub(1).min(content.layers.len() - 1)].id;
@@ -250,9 +251,9 @@ impl Document {
             return Err(LayerError::TooMany);
         }
         let copy = LayerId(self.next_layer);
-        self.change("Copy a layer", |content| {
+        self.change(tr!("core-copy-a-layer"), |content| {
             let layer = content.layers[at].clone();
-            let name = shortened(&format!("{} copy", layer.name));
+            let name = shortened(&tr!("core-copy", name = layer.name));
             content.layers.insert(at + 1, Layer { id: copy, name, ..layer });
             content.current = copy;
             Ok(())
@@ -269,7 +270,7 @@ impl Document {
         if at == to {
             return Ok(PixelRect::default());
         }
-        self.change("Move a layer", |content| {
+        self.change(tr!("core-move-a-layer"), |content| {
             let layer = content.layers.remove(at);
             content.layers.insert(to, layer);
             Ok(())
@@ -285,7 +286,7 @@ impl Document {
         if name.is_empty() || self.content.layer(id).is_some_and(|layer| layer.name == name) {
             return Ok(PixelRect::default());
         }
-        self.change("Rename a layer", |content| content.layer_mut(id).map(|layer| layer.name = name))
+        self.change(tr!("core-rename-a-layer"), |content| content.layer_mut(id).map(|layer| layer.name = name))
     }
 
     /// Shows or hides a layer.
@@ -293,7 +294,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_visible(&mut self, id: LayerId, visible: bool) -> Result<PixelRect, LayerError> {
-        let name = if visible { "Show a layer" } else { "Hide a layer" };
+        let name = if visible { tr!("core-show-a-layer") } else { tr!("core-hide-a-layer") };
         self.change(name, |content| content.layer_mut(id).map(|layer| layer.visible = visible))
     }
 
@@ -302,7 +303,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_locked(&mut self, id: LayerId, locked: bool) -> Result<PixelRect, LayerError> {
-        let name = if locked { "Lock a layer" } else { "Unlock a layer" };
+        let name = if locked { tr!("core-lock-a-layer") } else { tr!("core-unlock-a-layer") };
         self.change(name, |content| content.layer_mut(id).map(|layer| layer.locked = locked))
     }
 
@@ -311,7 +312,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_blend(&mut self, id: LayerId, blend: BlendMode) -> Result<PixelRect, LayerError> {
-        self.change("Blend mode of a layer", |content| content.layer_mut(id).map(|layer| layer.blend = blend))
+        self.change(tr!("core-blend-mode-of-a"), |content| content.layer_mut(id).map(|layer| layer.blend = blend))
     }
 
     /// Keeps how opaque the pixels of a layer are as it is, or no longer.
@@ -319,7 +320,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_alpha_locked(&mut self, id: LayerId, locked: bool) -> Result<PixelRect, LayerError> {
-        let name = if locked { "Lock the opacity of pixels" } else { "Unlock the opacity of pixels" };
+        let name = if locked { tr!("core-lock-the-opacity-of") } else { tr!("core-unlock-the-opacity-of") };
         self.change(name, |content| content.layer_mut(id).map(|layer| layer.alpha_locked = locked))
     }
 
@@ -345,7 +346,7 @@ impl Document {
         if pixels.bounds() != self.content.bounds() {
             return Err(LayerError::Size);
         }
-        self.go_on("Text of a layer", |content| {
+        self.go_on(tr!("core-text-of-a-layer"), |content| {
             let layer = content.layer_mut(id)?;
             (layer.text, layer.pixels) = (Some(text.checked()), pixels);
             Ok(())
@@ -357,7 +358,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_opacity(&mut self, id: LayerId, opacity: u8) -> Result<PixelRect, LayerError> {
-        self.go_on("Opacity of a layer", |content| content.layer_mut(id).map(|layer| layer.opacity = opacity))
+        self.go_on(tr!("core-opacity-of-a-layer"), |content| content.layer_mut(id).map(|layer| layer.opacity = opacity))
     }
 
     /// Makes a layer one of another kind; its pixels stay. A layer of that kind already keeps its
@@ -366,7 +367,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer, or it is locked.
     pub fn set_kind(&mut self, id: LayerId, kind: LayerKind) -> Result<PixelRect, LayerError> {
-        self.change("Use of a layer", |content| {
+        self.change(tr!("core-use-of-a-layer"), |content| {
             let layer = content.layer_mut(id)?;
             if layer.locked {
                 return Err(LayerError::Locked);
@@ -384,7 +385,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_words(&mut self, id: LayerId, text: &str) -> Result<PixelRect, LayerError> {
-        self.go_on("Prompt of a region", |content| {
+        self.go_on(tr!("core-prompt-of-a-region"), |content| {
             if let LayerKind::Region { words } = &mut content.layer_mut(id)?.kind {
                 *words = text.chars().take(LayerKind::MAX_WORDS).collect();
             }

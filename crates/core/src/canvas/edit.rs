@@ -6,6 +6,7 @@ use super::content::DocumentContent;
 use super::coverage::{Coverage, Shape};
 use super::selection::{MAX_SELECTION_PX, feathered, grown};
 use super::{BlendMode, Layer, LayerError, LayerId, LayerText, LayerTransform, Mask, PixelRect, TILE_SIDE, TileImage};
+use atelier_language::tr;
 
 /// An edit of a document's content.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,19 +83,19 @@ impl Ink {
 impl DocumentEdit {
     /// Its name in the history.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Fill { shape: Shape::All, ink: Ink::Eraser, .. } => "Clear a layer",
-            Self::Fill { ink: Ink::Eraser, .. } => "Erase a shape",
-            Self::Fill { .. } => "Fill a shape",
-            Self::Reframe(_) => "Extend or crop",
-            Self::Invert(_) => "Invert a mask",
-            Self::Grow(_, by) if *by < 0 => "Shrink a mask",
-            Self::Grow(..) => "Grow a mask",
-            Self::Feather(..) => "Feather a mask",
-            Self::CutOut(..) => "Cut out the background",
-            Self::MergeDown(_) => "Merge two layers",
-            Self::Transform { .. } => "Move or transform a layer",
+            Self::Fill { shape: Shape::All, ink: Ink::Eraser, .. } => tr!("core-clear-a-layer"),
+            Self::Fill { ink: Ink::Eraser, .. } => tr!("core-erase-a-shape"),
+            Self::Fill { .. } => tr!("core-fill-a-shape"),
+            Self::Reframe(_) => tr!("core-extend-or-crop"),
+            Self::Invert(_) => tr!("core-invert-a-mask"),
+            Self::Grow(_, by) if *by < 0 => tr!("core-shrink-a-mask"),
+            Self::Grow(..) => tr!("core-grow-a-mask"),
+            Self::Feather(..) => tr!("core-feather-a-mask"),
+            Self::CutOut(..) => tr!("core-cut-out-the-background"),
+            Self::MergeDown(_) => tr!("core-merge-two-layers"),
+            Self::Transform { .. } => tr!("core-move-or-transform-a"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Layers of a document.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::{BlendMode, TileImage};
@@ -40,13 +41,13 @@ impl LayerKind {
 
     /// The word on its button.
     #[must_use]
-    pub const fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
-            Self::Paint => "Paint",
-            Self::Mask => "Mask",
-            Self::Region { .. } => "Region",
-            Self::Control => "Control",
-            Self::Reference => "Reference",
+            Self::Paint => tr!("core-paint"),
+            Self::Mask => tr!("core-mask"),
+            Self::Region { .. } => tr!("core-region"),
+            Self::Control => tr!("core-control"),
+            Self::Reference => tr!("core-reference"),
         }
     }
 
@@ -169,31 +170,31 @@ impl Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayerError {
     /// There is no such layer.
-    #[error("This layer no longer exists. Choose another one.")]
+    #[error("{}", tr!("core-this-layer-no-longer"))]
     Missing,
     /// The layer is locked.
-    #[error("This layer is locked. Unlock it to change it.")]
+    #[error("{}", tr!("core-this-layer-is-locked"))]
     Locked,
     /// The layer is not visible.
-    #[error("This layer is hidden. Show it to change it.")]
+    #[error("{}", tr!("core-this-layer-is-hidden"))]
     Hidden,
     /// It is the only layer.
-    #[error("A picture has at least one layer. Add another one first.")]
+    #[error("{}", tr!("core-a-picture-has-at"))]
     Last,
     /// There is nothing to be merged with.
-    #[error("There is no layer of the same type directly below. Move one there first.")]
+    #[error("{}", tr!("core-there-is-no-layer"))]
     NothingBelow,
     /// There are too many layers.
-    #[error("There can be at most {MAX_LAYERS} layers. Remove one first.")]
+    #[error("{}", tr!("core-there-can-be-at", value = MAX_LAYERS))]
     TooMany,
     /// How opaque its pixels are is locked.
-    #[error("The transparency of this layer is locked. Unlock it to change it.")]
+    #[error("{}", tr!("core-the-transparency-of-this"))]
     AlphaLocked,
     /// It was made of a picture of another size.
-    #[error("The canvas has another size now. Try again.")]
+    #[error("{}", tr!("core-the-canvas-has-another"))]
     OtherSize,
     /// The size is not possible.
-    #[error("The picture would be too small or too large. Choose sides of 1 to {MAX_DOCUMENT_SIDE} pixels.")]
+    #[error("{}", tr!("core-the-picture-would-be", value = MAX_DOCUMENT_SIDE))]
     Size,
 }
 

@@ -1,5 +1,6 @@
 //! An axis: what differs from column to column, row to row or page to page.
 
+use atelier_language::tr;
 use std::path::{Path, PathBuf};
 
 use super::GridError;
@@ -68,7 +69,7 @@ impl Axis {
             return choice_axis(trimmed, base);
         }
         let Some((name, list)) = trimmed.split_once('=') else {
-            return Err(GridError::new(format!("\"{text}\" is no axis; write a name, an equals sign and values, as in steps=4,8,16")));
+            return Err(GridError::new(tr!("core-is-no-axis-write", text)));
         };
         let (name, list) = (name.trim(), list.trim());
         match name.to_lowercase().as_str() {
@@ -144,8 +145,8 @@ fn setting_axis(name: &str, list: &str, base: &Recipe) -> Result<Axis, GridError
     let Some(setting) = SettingName::find(name) else {
         let names = super::axis_names();
         let closest = names.iter().find(|it| it.starts_with(&name.to_lowercase()) || name.to_lowercase().starts_with(**it));
-        let advice = closest.map_or_else(|| "use the name of a setting, such as steps".to_owned(), |name| format!("did you mean {name}?"));
-        return Err(GridError::new(format!("no setting is called \"{name}\"; {advice}")));
+        let advice = closest.map_or_else(|| tr!("core-use-the-name-of").to_owned(), |name| tr!("core-did-you-mean", name));
+        return Err(GridError::new(tr!("core-no-setting-is-called", name, advice)));
     };
     let has_words = matches!(setting.key, "prompt" | "negative_prompt" | "sampler_arguments");
     let read = |text: String| {
@@ -172,7 +173,7 @@ fn size_axis(list: &str) -> Result<Axis, GridError> {
     let read = |label: String| {
         let sides = label.to_lowercase().replace('×', "x");
         let size = sides.split_once('x').and_then(|(width, height)| Some((width.trim().parse().ok()?, height.trim().parse().ok()?)));
-        let wrong = || GridError::new(format!("\"{label}\" is no size; write width and height, as in 768x512"));
+        let wrong = || GridError::new(tr!("core-is-no-size-write", label));
         let (width, height) = size.ok_or_else(wrong)?;
         let from = Recipe { width, height, ..Recipe::default() };
         if !from.clone().clamp().is_empty() {
@@ -205,7 +206,7 @@ fn strength_axis(lora: &str, list: &str, base: &Recipe, files: &dyn AxisFiles) -
     let read = |label: String| {
         let strength = label.parse::<f32>().ok().filter(|strength| Lora::STRENGTHS.contains(strength));
         let (least, most) = (Lora::STRENGTHS.start(), Lora::STRENGTHS.end());
-        let strength = strength.ok_or_else(|| GridError::new(format!("\"{label}\" is no strength; use {least} to {most}")))?;
+        let strength = strength.ok_or_else(|| GridError::new(tr!("core-is-no-strength-use", label, least, most)))?;
         Ok(AxisValue { label, change: AxisChange::LoraStrength { path: path.clone(), strength } })
     };
     let values = values(list, Ranges::Real)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
@@ -237,7 +238,7 @@ fn choice_axis(words: &str, base: &Recipe) -> Result<Axis, GridError> {
     let value = |to: String| AxisValue { label: label_of(&to), change: AxisChange::Words { from: words.to_owned(), to } };
     let values: Vec<_> = expansions(words)?.into_iter().map(value).collect();
     if values.len() < 2 {
-        return Err(GridError::new("a choice needs two words at least; write {day|night} in the prompt"));
+        return Err(GridError::new(tr!("core-a-choice-needs-two")));
     }
     Ok(Axis { name: "words".to_owned(), values })
 }
@@ -246,9 +247,7 @@ fn choice_axis(words: &str, base: &Recipe) -> Result<Axis, GridError> {
 fn expansions(words: &str) -> Result<Vec<String>, GridError> {
     let prompt = Prompt::parse(words);
     if prompt.names_wildcards() {
-        return Err(GridError::new(format!(
-            "\"{words}\" names a list of words, which an axis does not read; write the words, as in {{day|night}}"
-        )));
+        return Err(GridError::new(tr!("core-names-a-list-of", words)));
     }
     prompt.expansions(MAX_VALUES, &NoWildcards).ok_or_else(too_many)
 }
@@ -261,5 +260,5 @@ fn label_of(text: &str) -> String {
 
 fn check_words(from: &str, base: &Recipe) -> Result<(), GridError> {
     let is_there = [&base.prompt, &base.negative_prompt].iter().any(|text| text.contains(from));
-    if is_there { Ok(()) } else { Err(GridError::new(format!("\"{from}\" is not in the prompt; begin with words that are"))) }
+    if is_there { Ok(()) } else { Err(GridError::new(tr!("core-is-not-in-the", from))) }
 }

@@ -1,5 +1,6 @@
 //! What a sheet will cost.
 
+use atelier_language::tr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -84,15 +85,23 @@ impl fmt::Display for Forecast {
         let count = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         write!(f, "{}", count(self.pictures, "picture", "pictures"))?;
         if self.drafts > 0 {
-            write!(f, " after {}", count(self.drafts, "draft", "drafts"))?;
+            write!(f, "{}", tr!("core-after", drafts = count(self.drafts, "draft", "drafts")))?;
         }
         if let Some(secs) = self.secs {
             write!(f, ", {}", seconds(secs))?;
         }
-        let encodings = count(self.encodings, "text encoding", "text encodings");
-        write!(f, ", {encodings}, {}", count(self.loads, "model load", "model loads"))?;
+        let encodings = count(self.encodings, tr!("core-text-encoding"), tr!("core-text-encodings"));
+        write!(f, ", {encodings}, {}", count(self.loads, tr!("core-model-load"), tr!("core-model-loads")))?;
         if self.kept_evaluations > 0 {
-            write!(f, ", {} of {} steps are kept", self.kept_evaluations, self.kept_evaluations + self.evaluations)?;
+            write!(
+                f,
+                "{}",
+                tr!(
+                    "core-of-steps-are-kept",
+                    kept_evaluations = self.kept_evaluations,
+                    evaluations = self.kept_evaluations + self.evaluations
+                )
+            )?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ mod setting;
 mod turn;
 mod values;
 
+use atelier_language::tr;
 use std::fmt;
 
 use crate::recipe::Recipe;
@@ -70,16 +71,16 @@ impl Grid {
     /// No axis, too many, two of the same thing, or too many cells.
     pub fn new(base: Recipe, axes: Vec<Axis>) -> Result<Self, GridError> {
         if axes.is_empty() || axes.len() > MAX_AXES {
-            return Err(GridError::new(format!("a sheet has 1 to {MAX_AXES} axes; name at least one")));
+            return Err(GridError::new(tr!("core-a-sheet-has-1", max_axes = MAX_AXES)));
         }
         for (index, axis) in axes.iter().enumerate() {
             if axes.iter().take(index).any(|other| other.changes_like(axis)) {
-                return Err(GridError::new(format!("two axes change the {}; leave one out", axis.name)));
+                return Err(GridError::new(tr!("core-two-axes-change-the", name = axis.name)));
             }
         }
         let cells = axes.iter().map(|axis| axis.values.len()).fold(1_usize, usize::saturating_mul);
         if cells > MAX_CELLS {
-            return Err(GridError::new(format!("a sheet has {MAX_CELLS} cells at most, and this one {cells}; use fewer values")));
+            return Err(GridError::new(tr!("core-a-sheet-has-cells", max_cells = MAX_CELLS, cells)));
         }
         let captions = axes.as_slice().into();
         Ok(Self { base: Recipe { batch_count: 1, ..base }, axes, captions })

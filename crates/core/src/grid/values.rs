@@ -1,6 +1,7 @@
 //! Lists and ranges of values as they are typed.
 
 use super::GridError;
+use atelier_language::tr;
 
 /// Values of an axis: more are no comparison.
 pub(super) const MAX_VALUES: usize = 200;
@@ -28,12 +29,12 @@ pub(super) fn values(text: &str, ranges: Ranges) -> Result<Vec<String>, GridErro
             return Err(too_many());
         }
     }
-    if all.is_empty() { Err(GridError::new("an axis needs values; write them behind an equals sign, as in steps=4,8,16")) } else { Ok(all) }
+    if all.is_empty() { Err(GridError::new(tr!("core-an-axis-needs-values"))) } else { Ok(all) }
 }
 
 /// Why there are no more values than [`MAX_VALUES`].
 pub(super) fn too_many() -> GridError {
-    GridError::new(format!("an axis has {MAX_VALUES} values at most; use fewer"))
+    GridError::new(tr!("core-an-axis-has-values-at-most", max_values = MAX_VALUES))
 }
 
 /// The parts between commas. A bracket or a quote that is never closed is a letter.
@@ -89,10 +90,10 @@ fn range(text: &str, whole: bool) -> Option<Result<Vec<String>, GridError>> {
 }
 
 fn numbers(from: f64, to: f64, count: Option<usize>, step: Option<f64>, whole: bool) -> Result<Vec<String>, GridError> {
-    let too_narrow = || GridError::new(format!("an axis has {MAX_VALUES} values at most; use a larger step, as in 1..100+20"));
+    let too_narrow = || GridError::new(tr!("core-an-axis-has-values", max_values = MAX_VALUES));
     let all: Vec<f64> = if let Some(count) = count {
         if !(2..=MAX_VALUES).contains(&count) {
-            return Err(GridError::new(format!("a range has 2 to {MAX_VALUES} values; change the number behind the slash")));
+            return Err(GridError::new(tr!("core-a-range-has-2", max_values = MAX_VALUES)));
         }
         (0..count).map(|index| from + (to - from) * index as f64 / (count - 1) as f64).collect()
     } else {

@@ -9,6 +9,7 @@ use super::search::best_device;
 use super::value::{Placement, WeightLocation};
 use crate::format::seconds;
 use crate::module::Module;
+use atelier_language::tr;
 
 /// Part of a picture's time that another placement must save for the model to be loaded anew:
 /// near-equal predictions cause no reload.
@@ -87,27 +88,27 @@ fn note(chosen: &RankedPlacement, default: &str, request: &PlanRequest<'_>) -> R
             let there = request.time.and_then(|time| time.secs(*module, needs, default, WeightSource::Resident));
             let saved = there.zip(chosen.time.as_ref()).map(|(there, time)| there - time.loaded_secs_of(*module));
             parts.push(match saved.filter(|saved| *saved >= WORTH_TELLING) {
-                Some(saved) => format!("{name} on {} saves {}", it.runs_on, seconds(saved)),
+                Some(saved) => tr!("core-on-saves", name, runs_on = it.runs_on, seconds = seconds(saved)),
                 None if plain_fits => format!("{name} on {}", it.runs_on),
-                None => format!("{name} on {}, for {default} has too little memory", it.runs_on),
+                None => tr!("core-on-for-has-too", name, runs_on = it.runs_on, default),
             });
         } else if !it.weights.is(&it.runs_on) {
             let in_pieces = chosen.prediction.modules.get(module).is_some_and(|it| it.in_pieces);
             let streams = chosen.placement.stream_layers.contains(*module) && in_pieces;
             parts.push(match &it.weights {
-                WeightLocation::Disk => format!("{name} read from the disk for each picture"),
+                WeightLocation::Disk => tr!("core-read-from-the-disk", name),
                 WeightLocation::Device(device) => {
                     let place = if is_ram(device) { "RAM" } else { device };
                     if streams {
-                        format!("{name} streamed from {place} to {default}")
+                        tr!("core-streamed-from-to", name, place, default)
                     } else {
-                        format!("weights of the {} wait in {place}", module.noun())
+                        tr!("core-weights-of-the-wait", noun = module.noun(), place)
                     }
                 }
             });
         }
     }
-    Ok(format!("Placed automatically: {}.", parts.join("; ")))
+    Ok(tr!("core-placed-automatically", parts = parts.join("; ")))
 }
 
 #[cfg(test)]

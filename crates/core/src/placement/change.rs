@@ -1,5 +1,6 @@
 //! Changes to a recipe or a placement, as the planner proposes them.
 
+use atelier_language::tr;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -142,27 +143,27 @@ impl Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::VaeTiling => f.write_str("Decode in tiles (VAE tiling)"),
+            Self::VaeTiling => f.write_str(tr!("core-decode-in-tiles-vae")),
             Self::Weights { module, location: WeightLocation::Disk } => {
-                write!(f, "Read the weights of the {} from disk each time", module.noun())
+                write!(f, "{}", tr!("core-read-the-weights-of", noun = module.noun()))
             }
             Self::Weights { module, location: WeightLocation::Device(name) } => {
-                write!(f, "Keep the weights of the {} on {name}", module.noun())
+                write!(f, "{}", tr!("core-keep-the-weights-of", noun = module.noun(), name))
             }
-            Self::Pieces { module } => write!(f, "Stream the weights of the {} from RAM", module.noun()),
-            Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
-            Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
-            Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
+            Self::Pieces { module } => write!(f, "{}", tr!("core-stream-the-weights-of", noun = module.noun())),
+            Self::Budget { device, gib } => write!(f, "{}", tr!("core-raise-the-budget-of", device, gib)),
+            Self::RunsOn { module, device } => write!(f, "{}", tr!("core-run-the-on", noun = module.noun(), device)),
+            Self::Quantisation { module, name } => write!(f, "{}", tr!("core-use-for-the", name, noun = module.noun())),
             Self::WeightType { module, weight_type, bytes } => {
-                let loss = if *weight_type == TensorType::Q8_0 { "a little less exact" } else { "less exact" };
-                write!(f, "Load the {} as {weight_type}: {}, {loss}", module.noun(), memory_size(*bytes))
+                let loss = if *weight_type == TensorType::Q8_0 { tr!("core-a-little-less-exact") } else { tr!("core-less-exact") };
+                write!(f, "{}", tr!("core-load-the-as", noun = module.noun(), weight_type, bytes = memory_size(*bytes), loss))
             }
-            Self::VaeConvScale => f.write_str("Scale the VAE's convolutions (safe range)"),
-            Self::FlashAttentionOff => f.write_str("Turn off flash attention"),
-            Self::OwnSchedule => f.write_str("Use the model's own noise schedule"),
-            Self::Unset { setting } => write!(f, "Turn off {}", setting.name()),
-            Self::WithoutLora { name } => write!(f, "Remove {name}"),
-            Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
+            Self::VaeConvScale => f.write_str(tr!("core-scale-the-vaes-convolutions")),
+            Self::FlashAttentionOff => f.write_str(tr!("core-turn-off-flash-attention")),
+            Self::OwnSchedule => f.write_str(tr!("core-use-the-models-own")),
+            Self::Unset { setting } => write!(f, "{}", tr!("core-turn-off", name = setting.name())),
+            Self::WithoutLora { name } => write!(f, "{}", tr!("core-remove", name)),
+            Self::Size { width, height } => write!(f, "{}", tr!("core-make-the-picture", width, height)),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! Errors of placement texts.
 
+use atelier_language::tr;
+
 /// Error of a placement text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// An entry lacks one of its halves.
-    #[error("\"{0}\" does not name a module and a device; write it as module=device, for example te=cpu")]
+    #[error("{}", tr!("core-does-not-name-a", reason = _0))]
     Half(String),
     /// Not the name of one device.
-    #[error("\"{0}\" is not one device; name one, for example cuda0, or give a list to --backend")]
+    #[error("{}", tr!("core-is-not-one-device", reason = _0))]
     NotOneDevice(String),
     /// No module has this name.
-    #[error("there is no module \"{name}\"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{}", perhaps(closest.as_ref()))]
+    #[error("{}", tr!("core-there-is-no-module-choose-one", name, perhaps = perhaps(closest.as_ref())))]
     UnknownModule {
         /// The name as it was written.
         name: String,
@@ -18,10 +20,10 @@ pub enum PlacementError {
         closest: Option<String>,
     },
     /// Modules cannot run on a disk.
-    #[error("a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead")]
+    #[error("{}", tr!("core-a-module-cannot-run"))]
     RunsOnDisk,
     /// No device has this name.
-    #[error("there is no device \"{name}\" on this machine; choose one of {known}{}", perhaps(closest.as_ref()))]
+    #[error("{}", tr!("core-there-is-no-device", name, known, perhaps = perhaps(closest.as_ref())))]
     UnknownDevice {
         /// The name as it was written.
         name: String,
@@ -31,7 +33,7 @@ pub enum PlacementError {
         closest: Option<String>,
     },
     /// More than one device begins with this name.
-    #[error("\"{name}\" could be {matching}; write the whole name")]
+    #[error("{}", tr!("core-could-be-write-the", name, matching))]
     AmbiguousDevice {
         /// The name as it was written.
         name: String,
@@ -40,11 +42,10 @@ pub enum PlacementError {
     },
     /// A budget is no number.
     #[error(
-        "\"{0}\" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget"
-    )]
+        "{}", tr!("core-is-not-a-budget", reason = _0))]
     Budget(String),
 }
 
 fn perhaps(closest: Option<&String>) -> String {
-    closest.map(|closest| format!("; did you mean {closest}?")).unwrap_or_default()
+    closest.map(|closest| tr!("core-did-you-mean-2", closest)).unwrap_or_default()
 }

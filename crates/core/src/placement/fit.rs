@@ -10,6 +10,7 @@ use super::search::{Candidate, Candidates, best_device, candidates, cheapest, wi
 use super::value::{Assignment, Placement, WeightLocation};
 use crate::format::{memory_size, seconds};
 use crate::module::Module;
+use atelier_language::tr;
 
 /// The best placement that fits; `None`: nothing does.
 pub(super) fn fitting(request: &PlanRequest<'_>) -> Result<Option<Plan>, PlacementError> {
@@ -61,7 +62,7 @@ fn saving(request: &PlanRequest<'_>, candidates: &Candidates<'_>, chosen: &Candi
     let there = candidates.by_cost.iter().find(|it| it.slot == Slot { run: best, location: Some(best), cut_bytes: None })?;
     let saved = there.secs() - chosen.secs();
     let name = request.capacities.get(best).map_or("", |capacity| capacity.device.name.as_str());
-    (saved > 0.0).then(|| format!(": that saves {} a picture over {name}", seconds(saved)))
+    (saved > 0.0).then(|| tr!("core-that-saves-a-picture", seconds = seconds(saved), name))
 }
 
 /// The slot of a module and the reason against a better one, as a sentence.
@@ -72,12 +73,12 @@ fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Ca
     let (run_name, weights) = (name(run), memory_size(candidate_set.needs.weight_bytes));
     let is_ram = |capacity| request.capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
     let place = match location {
-        Some(location) if location == run => format!("The {label} runs on {run_name} and its weights ({weights}) stay there"),
-        None => format!("The {label} runs on {run_name}; its weights ({weights}) are read from the disk each time"),
+        Some(location) if location == run => tr!("core-the-runs-on-and", label, run_name, weights),
+        None => tr!("core-the-runs-on-its-weights-are", label, run_name, weights),
         Some(location) => {
             let from = if is_ram(location) { "RAM" } else { name(location) };
-            let how = if cut_bytes.is_some() { "copied piece by piece" } else { "copied" };
-            format!("The {label} runs on {run_name}; its weights ({weights}) wait in {from} and are {how} while it runs")
+            let how = if cut_bytes.is_some() { tr!("core-copied-piece-by-piece") } else { tr!("core-copied") };
+            tr!("core-the-runs-on-its", label, run_name, weights, from, how)
         }
     };
     let pin = request.pins.get(&candidate_set.module);
@@ -85,7 +86,7 @@ fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Ca
     let better = candidate_set.by_cost.first().filter(|best| best.cost < assignment.cost);
     let why = match better {
         None if is_free && pin.is_none() => saving(request, candidate_set, assignment).unwrap_or_default(),
-        None => " (pinned)".to_owned(),
+        None => tr!("core-pinned").to_owned(),
         Some(better) => {
             let empty = Ledger::new(request.capacities, request.budgets);
             let others = candidates.iter().zip(chosen).enumerate().filter(|(other, _)| *other != n);
@@ -95,11 +96,11 @@ fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Ca
                 return Some(format!("{place}."));
             }
             let there = match better.slot.location {
-                Some(location) if location == better.slot.run => format!("to stay on {}", name(location)),
-                Some(_) if better.slot.cut_bytes.is_none() => format!("to be copied to {} as a whole", name(better.slot.run)),
-                _ => format!("to run on {}", name(better.slot.run)),
+                Some(location) if location == better.slot.run => tr!("core-to-stay-on", name = name(location)),
+                Some(_) if better.slot.cut_bytes.is_none() => tr!("core-to-be-copied-to", name = name(better.slot.run)),
+                _ => tr!("core-to-run-on", name = name(better.slot.run)),
             };
-            format!(": {there}, {} are missing beside the rest", memory_size(missing))
+            tr!("core-are-missing-beside-the", there, missing = memory_size(missing))
         }
     };
     Some(format!("{place}{why}."))

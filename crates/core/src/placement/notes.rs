@@ -3,6 +3,7 @@
 use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
+use atelier_language::tr;
 
 /// Sentences on the parts of this placement that have no effect on these devices with these modules
 /// in use; empty where all have one.
@@ -30,10 +31,8 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
 /// the others.
 fn split(devices: &[String]) -> String {
     match devices {
-        [only] => format!(
-            "Splitting the batch has no effect: {only} is the only device that is named. Name another, for example --split-batch {only},cpu."
-        ),
-        [first, ..] => format!("Splitting the batch has no effect: nothing runs on {first}, the first device that is named."),
+        [only] => tr!("core-splitting-the-batch-has-no-effect", only),
+        [first, ..] => tr!("core-splitting-the-batch-has", first),
         [] => String::new(),
     }
 }
@@ -44,18 +43,18 @@ fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Optio
     let runs_on = find(&assignment.runs_on, devices)?;
     let name = &runs_on.name;
     Some(if runs_on.kind == DeviceKind::Cpu {
-        format!("Streaming layers has no effect: the {} runs on {name}, where its weights need no copying.", module.noun())
+        tr!("core-streaming-layers-has-no-effect-the-runs-on", noun = module.noun(), name)
     } else if !is_in_ram(&assignment.weights, devices) {
         let place = match &assignment.weights {
-            WeightLocation::Device(device) => format!("live on {device}"),
-            WeightLocation::Disk => "are read from the disk as a whole".to_owned(),
+            WeightLocation::Device(device) => tr!("core-live-on", device),
+            WeightLocation::Disk => tr!("core-are-read-from-the").to_owned(),
         };
         let (noun, key) = (module.noun(), module.key());
-        format!("Streaming layers has no effect: the weights of the {noun} {place}. Keep them in RAM (--params-backend {key}=cpu).")
+        tr!("core-streaming-layers-has-no-effect-the-weights-of", noun, place, key)
     } else if matches!(module, Module::Controlnet | Module::Photomaker) {
-        format!("Streaming layers has no effect: the {} runs as a whole.", module.noun())
+        tr!("core-streaming-layers-has-no-effect-the", noun = module.noun())
     } else if placement.budgets.bytes(runs_on).is_none() {
-        format!("Streaming layers has no effect without a memory budget for {name}. Set one, for example --max-vram {name}=6.")
+        tr!("core-streaming-layers-has-no", name)
     } else {
         return None;
     })
@@ -67,28 +66,22 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     let name = &device.name;
     let gib = placement.budgets.gib(device)?;
     if device.kind == DeviceKind::Cpu {
-        return Some(format!("The budget of {name} is for planning only: the engine does not limit the CPU."));
+        return Some(tr!("core-the-budget-of-is", name));
     }
     let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.assignment(*module).runs_on == *name).collect();
     if running.is_empty() {
         // One budget for all devices is not meant for each of them.
         let own = placement.budgets.devices().contains_key(name);
-        return own.then(|| format!("The budget of {name} has no effect: no module in use runs there."));
+        return own.then(|| tr!("core-the-budget-of-has", name));
     }
     if placement.budgets.bytes(device) == Some(0) {
-        return Some(format!(
-            "The budget of {name} leaves nothing, as less than {} GiB are free there. What runs there is cut as small as it can be.",
-            -gib
-        ));
+        return Some(tr!("core-the-budget-of-leaves", name, gib = -gib));
     }
     if running.iter().any(|module| is_in_ram(&placement.assignment(*module).weights, devices)) {
         return None;
     }
     let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM to stream. Keep \
-         weights in RAM (--params-backend) to save memory."
-    ))
+    Some(tr!("core-the-budget-of-saves", name, modules))
 }
 
 /// The engine cuts no graphs of these modules.
@@ -96,7 +89,7 @@ fn unbudgeted(placement: &Placement, in_use: &[Module], device: &Device) -> Opti
     placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
     let runs_here = |module: &&Module| placement.assignment(**module).runs_on == device.name;
     let module = [Module::Controlnet, Module::Photomaker].iter().filter(runs_here).find(|module| in_use.contains(module))?;
-    Some(format!("The budget of {} does not reach the {}: it runs as a whole.", device.name, module.noun()))
+    Some(tr!("core-the-budget-of-does", name = device.name, noun = module.noun()))
 }
 
 /// The budget for all devices has no effect on the processor.
@@ -104,7 +97,7 @@ fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) 
     placement.budgets.all()?;
     let elsewhere =
         |module: &Module| find(&placement.assignment(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
-    let note = "The memory budget has no effect: the engine does not limit the CPU, and nothing runs on another device.";
+    let note = tr!("core-the-memory-budget-has");
     (!in_use.iter().any(elsewhere)).then(|| note.to_owned())
 }
 

@@ -1,5 +1,6 @@
 //! The phases of a job: as the engine reports them, and as predictions count memory.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// A phase of a job as predictions count it: by the memory that its modules hold.
@@ -23,12 +24,12 @@ impl Phase {
 
     /// The word shown to a person.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Load => "load",
-            Self::Encode => "encode",
-            Self::Denoise => "denoise",
-            Self::Decode => "decode",
+            Self::Load => tr!("core-phase-load"),
+            Self::Encode => tr!("core-phase-encode"),
+            Self::Denoise => tr!("core-phase-denoise"),
+            Self::Decode => tr!("core-phase-decode"),
         }
     }
 
@@ -71,13 +72,13 @@ impl PhaseKind {
 
     /// The word for a sentence: "while denoising".
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Loading => "loading",
-            Self::Encoding => "reading the prompt",
-            Self::Denoising => "denoising",
-            Self::Decoding => "decoding",
-            Self::Upscaling => "upscaling",
+            Self::Loading => tr!("core-while-loading"),
+            Self::Encoding => tr!("core-reading-the-prompt"),
+            Self::Denoising => tr!("core-while-denoising"),
+            Self::Decoding => tr!("core-while-decoding"),
+            Self::Upscaling => tr!("core-while-upscaling"),
         }
     }
 }

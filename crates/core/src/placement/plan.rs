@@ -6,6 +6,7 @@ use super::phase::Phase;
 use super::predict::Prediction;
 use super::value::Placement;
 use crate::format::memory_size;
+use atelier_language::tr;
 
 /// Cost of a plan; the lower, the better. Comparable between plans for the same modules and pins on
 /// the same devices, whatever memory these have.
@@ -59,14 +60,14 @@ impl Shortage {
     fn sentence(&self) -> String {
         let shortfalls = self.shortfalls.iter().map(|shortfall| {
             let (wanted, available) = (memory_size(shortfall.wanted_bytes), memory_size(shortfall.available_bytes));
-            format!("{} would have to hold {wanted} in the {} phase and has {available}", shortfall.device, shortfall.phase.label())
+            tr!("core-would-have-to-hold", device = shortfall.device, wanted, phase = shortfall.phase.label(), available)
         });
         let shortfalls = shortfalls.collect::<Vec<_>>().join("; ");
         let fix = self.fixes.first().map_or_else(
-            || "Close other programs that use this memory, or choose a smaller model".to_owned(),
-            |fix| fix.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", and "),
+            || tr!("core-close-other-programs-that").to_owned(),
+            |fix| fix.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(tr!("core-and")),
         );
-        format!("this does not fit, {} are missing: {shortfalls}. {fix}", memory_size(self.missing_bytes))
+        tr!("core-this-does-not-fit", missing_bytes = memory_size(self.missing_bytes), shortfalls, fix)
     }
 }
 

@@ -7,6 +7,7 @@ use super::request::PlanRequest;
 use super::value::{Assignment, Placement, WeightLocation};
 use crate::format::{GIB, memory_size, seconds};
 use crate::module::Module;
+use atelier_language::tr;
 
 /// Factors of time that are offered: as quick as with everything on the device, as far as anybody
 /// notices; and a quarter longer.
@@ -39,10 +40,10 @@ impl BudgetOffer {
     pub fn words(&self) -> String {
         let Self { device, gib, secs, all_secs, freed_bytes, .. } = self;
         let time = match (seconds(*secs), seconds(*all_secs)) {
-            (with, all) if with == all => format!("{with} a picture, as with all"),
-            (with, all) => format!("{with} a picture, {all} with all"),
+            (with, all) if with == all => tr!("core-a-picture-as-with", with),
+            (with, all) => tr!("core-a-picture-with-all", with, all),
         };
-        format!("{gib:.1} GiB of {device}: {time}; {} more stay free", memory_size(*freed_bytes))
+        tr!("core-gib-of-more-stay", gib = format!("{gib:.1}"), device, time, freed_bytes = memory_size(*freed_bytes))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings that some models do not use.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::Recipe;
@@ -50,18 +51,18 @@ impl FamilySetting {
 
     /// Its name within a sentence.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::ImageGuidance => "image guidance",
-            Self::SkipLayers => "skip-layer guidance",
-            Self::TimestepShift => "timestep shift",
-            Self::StepCache => "step cache",
-            Self::ZeroCondT => "zero timestep of references",
-            Self::ChromaMasks => "Chroma's masks",
+            Self::ImageGuidance => tr!("core-image-guidance"),
+            Self::SkipLayers => tr!("core-skip-layer-guidance"),
+            Self::TimestepShift => tr!("core-timestep-shift"),
+            Self::StepCache => tr!("core-step-cache"),
+            Self::ZeroCondT => tr!("core-zero-timestep-of-references"),
+            Self::ChromaMasks => tr!("core-chromas-masks"),
             Self::VaeFormat => "VAE format",
-            Self::FlowShift => "flow shift",
+            Self::FlowShift => tr!("core-flow-shift"),
             Self::ClipSkip => "CLIP skip",
-            Self::DistilledGuidance => "distilled guidance",
+            Self::DistilledGuidance => tr!("core-distilled-guidance"),
             Self::VaeConvScale => "VAE range",
         }
     }

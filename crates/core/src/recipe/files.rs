@@ -1,5 +1,6 @@
 //! The files of a model by role, and the modules that they bring along.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -83,22 +84,22 @@ impl FileRole {
 
     /// The name shown to a person.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Model => "Full model",
-            Self::Diffusion => "Diffusion",
-            Self::UncondDiffusion => "Unconditional diffusion",
-            Self::Llm => "Text encoder (LLM)",
-            Self::LlmVision => "LLM vision",
-            Self::ClipL => "Text encoder (CLIP-L)",
-            Self::ClipG => "Text encoder (CLIP-G)",
-            Self::T5xxl => "Text encoder (T5-XXL)",
-            Self::ClipVision => "CLIP vision",
+            Self::Model => tr!("core-full-model"),
+            Self::Diffusion => tr!("core-diffusion"),
+            Self::UncondDiffusion => tr!("core-unconditional-diffusion"),
+            Self::Llm => tr!("core-text-encoder-llm"),
+            Self::LlmVision => tr!("core-llm-vision"),
+            Self::ClipL => tr!("core-text-encoder-clip-l"),
+            Self::ClipG => tr!("core-text-encoder-clip-g"),
+            Self::T5xxl => tr!("core-text-encoder-t5-xxl"),
+            Self::ClipVision => tr!("core-clip-vision"),
             Self::Vae => "VAE",
-            Self::Taesd => "Tiny autoencoder",
+            Self::Taesd => tr!("core-tiny-autoencoder"),
             Self::Controlnet => "ControlNet",
             Self::Photomaker => "PhotoMaker",
-            Self::Upscaler => "Upscaler",
+            Self::Upscaler => tr!("core-upscaler"),
         }
     }
 
@@ -129,10 +130,10 @@ impl FileRole {
     /// Why a file of this role has no effect on the pictures that Atelier makes, as a sentence;
     /// `None` where it has one.
     #[must_use]
-    pub const fn without_effect(self) -> Option<&'static str> {
+    pub fn without_effect(self) -> Option<&'static str> {
         match self {
-            Self::ClipVision => Some("CLIP vision belongs to video models, which Atelier does not run: the file would have no effect."),
-            Self::Upscaler => Some("An upscaler works on finished pictures, and has no part in generating them: use `atelier upscale`."),
+            Self::ClipVision => Some(tr!("core-clip-vision-belongs-to")),
+            Self::Upscaler => Some(tr!("core-an-upscaler-works-on")),
             Self::Model
             | Self::Diffusion
             | Self::UncondDiffusion

@@ -1,6 +1,7 @@
 //! What a picture has beyond eight bits of red, green and blue: transparency, a colour profile,
 //! sixteen bits.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// The colours of a picture as its file has them, beside those that models and screens are given:
@@ -67,13 +68,11 @@ impl Samples {
 impl FineColours {
     /// What became of colours of print, in a sentence; `None` where there were none.
     #[must_use]
-    pub const fn print_note(&self) -> Option<&'static str> {
+    pub fn print_note(&self) -> Option<&'static str> {
         match self.from_print {
             None => None,
-            Some(PrintConversion::Profile) => Some("The start picture's CMYK colours were converted to RGB by its colour profile."),
-            Some(PrintConversion::Plain) => Some(
-                "The start picture's CMYK colours were converted to RGB without a colour profile, as it has none that can be read: they may look different elsewhere.",
-            ),
+            Some(PrintConversion::Profile) => Some(tr!("core-the-start-pictures-cmyk-colours-were")),
+            Some(PrintConversion::Plain) => Some(tr!("core-the-start-pictures-cmyk")),
         }
     }
 
@@ -82,7 +81,7 @@ impl FineColours {
     pub fn parts(&self) -> Vec<String> {
         let has = [
             (self.has_alpha, "transparency"),
-            (self.is_beyond_srgb, "colour profile"),
+            (self.is_beyond_srgb, tr!("core-colour-profile")),
             (matches!(self.samples, Samples::Sixteen(_)), "16 bits a channel"),
         ];
         has.into_iter().filter(|(has, _)| *has).map(|(_, part)| part.to_owned()).collect()

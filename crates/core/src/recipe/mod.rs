@@ -3,6 +3,7 @@
 //! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types
 //! (`atelier_media`, the settings).
 
+use atelier_language::tr;
 use std::path::{Path, PathBuf};
 
 mod branch;
@@ -67,12 +68,12 @@ impl Recipe {
         let mut notes = self.clamp_rows();
         if self.sigmas.len() == 1 {
             self.sigmas.clear();
-            notes.push("Sigmas: there is only one, so the noise schedule is used.".to_owned());
+            notes.push(tr!("core-sigmas-there-is-only").to_owned());
         }
         if let Some(steps) = self.sigmas.len().checked_sub(1).and_then(|steps| u32::try_from(steps).ok())
             && steps != self.steps
         {
-            notes.push(format!("Steps: {steps} instead of {}, for as many sigmas.", self.steps));
+            notes.push(tr!("core-steps-instead-of-for", steps, steps_2 = self.steps));
             self.steps = steps;
         }
         notes

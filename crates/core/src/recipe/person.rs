@@ -1,5 +1,6 @@
 //! A person whom a `PhotoMaker` brings into the picture.
 
+use atelier_language::tr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -55,12 +56,12 @@ pub fn check_person_word(prompt: &str) -> Result<(), Advice> {
     let is_trigger = |word: &str| word.eq_ignore_ascii_case(Person::TRIGGER_WORD);
     let places: Vec<usize> = words.enumerate().filter(|(_, word)| is_trigger(word)).map(|(at, _)| at).collect();
     let sentence = match places[..] {
-        [] => "PhotoMaker finds no word img in the prompt.",
-        [0] => "The prompt begins with the word img, which PhotoMaker wants after another.",
+        [] => tr!("core-photomaker-finds-no-word"),
+        [0] => tr!("core-the-prompt-begins-with"),
         [_] => return Ok(()),
-        [..] => "The prompt has the word img more than once.",
+        [..] => tr!("core-the-prompt-has-the"),
     };
-    Err(Advice::new(sentence, "Write it once, after the word for the person: a woman img by a lake."))
+    Err(Advice::new(sentence, tr!("core-write-it-once-after")))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{Person, Recipe, check_person_word};
 use crate::advice::Advice;
+use atelier_language::tr;
 
 impl Recipe {
     /// Checks that a `PhotoMaker` has pictures of a person, and these have one that reads them.
@@ -11,18 +12,11 @@ impl Recipe {
     pub fn check_person(&self) -> Result<(), Advice> {
         let count = self.person.images.len();
         match (self.has_photomaker(), count) {
-            (true, 0) => Err(Advice::new(
-                "PhotoMaker needs pictures of a person.",
-                "Add at least one, or take the PhotoMaker out of the model's files.",
-            )),
-            (false, 1..) => Err(Advice::new(
-                "Pictures of a person need a PhotoMaker.",
-                "Add its file to the model, or remove the pictures of the person.",
-            )),
-            (true, count) if count > Person::MAX_IMAGES => Err(Advice::new(
-                format!("There are {count} pictures of the person, and PhotoMaker takes {} at most.", Person::MAX_IMAGES),
-                "Keep those that show the face best.",
-            )),
+            (true, 0) => Err(Advice::new(tr!("core-photomaker-needs-pictures-of"), tr!("core-add-at-least-one"))),
+            (false, 1..) => Err(Advice::new(tr!("core-pictures-of-a-person"), tr!("core-add-its-file-to"))),
+            (true, count) if count > Person::MAX_IMAGES => {
+                Err(Advice::new(tr!("core-there-are-pictures-of", count, value = Person::MAX_IMAGES), tr!("core-keep-those-that-show")))
+            }
             _ => Ok(()),
         }
     }

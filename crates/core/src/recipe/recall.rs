@@ -1,6 +1,7 @@
 //! Taking over a part of another picture's settings.
 
 use super::{Part, PartialRecipe};
+use atelier_language::tr;
 
 /// A part of a picture's settings that the next picture can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,40 +26,40 @@ impl RecallPart {
 
     /// The words on its button or menu entry.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::All => "Use these settings",
-            Self::Prompt => "Use its prompt",
-            Self::Seed => "Use its seed",
-            Self::AllButSeed => "Use all but the seed",
-            Self::Size => "Use its size",
-            Self::Model => "Use its model",
+            Self::All => tr!("core-use-these-settings"),
+            Self::Prompt => tr!("core-use-its-prompt"),
+            Self::Seed => tr!("core-use-its-seed"),
+            Self::AllButSeed => tr!("core-use-all-but-the"),
+            Self::Size => tr!("core-use-its-size"),
+            Self::Model => tr!("core-use-its-model"),
         }
     }
 
     /// Its effect, in a sentence.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
-            Self::All => "Take over prompt, seed and all settings of this picture.",
-            Self::Prompt => "Take over the prompt and the negative prompt of this picture.",
-            Self::Seed => "Take over the seed of this picture, so that only what you change changes.",
-            Self::AllButSeed => "Take over all settings of this picture, and keep your seed: another picture of the same kind.",
-            Self::Size => "Take over width and height of this picture.",
-            Self::Model => "Take over the model of this picture.",
+            Self::All => tr!("core-take-over-prompt-seed"),
+            Self::Prompt => tr!("core-take-over-the-prompt"),
+            Self::Seed => tr!("core-take-over-the-seed"),
+            Self::AllButSeed => tr!("core-take-over-all-settings"),
+            Self::Size => tr!("core-take-over-width-and"),
+            Self::Model => tr!("core-take-over-the-model"),
         }
     }
 
     /// The sentence that says that it was taken over.
     #[must_use]
-    pub const fn notice(self) -> &'static str {
+    pub fn notice(self) -> &'static str {
         match self {
-            Self::All => "Prompt, seed and settings of this picture are set.",
-            Self::Prompt => "The prompt of this picture is set.",
-            Self::Seed => "The seed of this picture is set.",
-            Self::AllButSeed => "The settings of this picture are set; the seed stays yours.",
-            Self::Size => "The size of this picture is set.",
-            Self::Model => "The model of this picture is set.",
+            Self::All => tr!("core-prompt-seed-and-settings"),
+            Self::Prompt => tr!("core-the-prompt-of-this"),
+            Self::Seed => tr!("core-the-seed-of-this"),
+            Self::AllButSeed => tr!("core-the-settings-of-this"),
+            Self::Size => tr!("core-the-size-of-this"),
+            Self::Model => tr!("core-the-model-of-this"),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Samplers, schedulers and random number generators by the engine's names (`sample_method_to_str`,
 //! `scheduler_to_str`, `rng_type_to_str` in stable-diffusion.cpp) and those shown.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -65,7 +66,7 @@ pub(super) use named_by_engine;
 
 /// A sampler, scheduler or other name that the engine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no \"{name}\"; choose one of {known}")]
+#[error("{}", tr!("core-there-is-no-choose", name, known))]
 pub struct UnknownName {
     pub(super) name: String,
     pub(super) known: String,

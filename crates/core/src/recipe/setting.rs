@@ -1,5 +1,6 @@
 //! The types of settings: their limits, and their form in files.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
@@ -63,7 +64,7 @@ pub trait Setting: Clone + PartialEq {
 
 /// A sentence on a setting that was brought into its limits.
 fn changed(name: &str, used: impl Display, asked: impl Display) -> String {
-    format!("{}: {used} instead of {asked}.", capitalized(name))
+    tr!("core-instead-of", capitalized = capitalized(name), used, asked)
 }
 
 /// Leaves out what a list has beyond its limit.
@@ -140,7 +141,7 @@ impl Setting for String {
 
     fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
         let Some((end, _)) = self.char_indices().nth(*limits) else { return };
-        notes.push(format!("{}: the first {limits} of {} characters are read.", capitalized(name), self.chars().count()));
+        notes.push(tr!("core-the-first-of-characters", capitalized = capitalized(name), limits, chars = self.chars().count()));
         self.truncate(end);
     }
 }
@@ -294,7 +295,7 @@ impl Setting for ModelFiles {
         let mut files = Self::default();
         for (key, file) in stored.into_iter().take(MAX_FILES) {
             let Some(role) = FileRole::from_key(&key) else {
-                reader.notes.push(format!("This version of Atelier does not know the part \"{key}\" of the model; it is left out."));
+                reader.notes.push(tr!("core-this-version-of-atelier-does-not-know-the", key));
                 continue;
             };
             if let Some(path) = reader.find(RequiredFile::File(role), file) {
@@ -423,9 +424,7 @@ impl Setting for Option<ControlImage> {
         control.preprocessor = preprocessor.and_then(|name| {
             let known = name.parse().ok();
             if known.is_none() {
-                reader.notes.push(format!(
-                    "This version of Atelier does not have the preprocessor \"{name}\"; the control picture is used as it is."
-                ));
+                reader.notes.push(tr!("core-this-version-of-atelier-does-not", name));
             }
             known
         });
@@ -516,7 +515,7 @@ impl Setting for Option<Hires> {
         Setting::limit(&mut hires.sigmas, "sigmas of the second pass", &MAX_SIGMAS, &Vec::new(), notes);
         if hires.sigmas.len() == 1 {
             hires.sigmas.clear();
-            notes.push("Sigmas of the second pass: there is only one, so the noise schedule is used.".to_owned());
+            notes.push(tr!("core-sigmas-of-the-second").to_owned());
         }
         if let Some(side) = &mut hires.tile_size {
             clamp_whole(side, "tile size of the upscaler", &Upscale::TILES, notes);
@@ -557,7 +556,7 @@ impl Setting for Option<Hires> {
         let latent = latent.and_then(|name| {
             let known = name.parse().ok();
             if known.is_none() {
-                reader.notes.push(format!("This version of Atelier does not have the upscaler \"{name}\"; Lanczos is used."));
+                reader.notes.push(tr!("core-this-version-of-atelier", name));
             }
             known
         });

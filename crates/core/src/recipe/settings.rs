@@ -4,6 +4,7 @@
 //! that a picture is made with, its name, its help, the part of the settings that it belongs to,
 //! and what it affects. A field's own name is its key in files: it never changes.
 
+use atelier_language::tr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -416,8 +417,8 @@ fn read<T: DeserializeOwned>(name: &str, value: Value, unreadable: &mut Vec<Stri
         Err(error) => {
             tracing::debug!("{name}: {error}");
             unreadable.push(match word {
-                Some(word) => format!("This version of Atelier does not have the {name} \"{word}\"; the usual one is used."),
-                None => format!("This version of Atelier cannot read the {name}; the usual one is used."),
+                Some(word) => tr!("core-this-version-of-atelier-does-not-have-the", name, word),
+                None => tr!("core-this-version-of-atelier-cannot-read", name),
             });
             None
         }

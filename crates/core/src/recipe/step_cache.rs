@@ -1,5 +1,6 @@
 //! Step caches: parts of a step that are taken from the step before it where little changed.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -69,13 +70,13 @@ impl StepCache {
     pub fn read_options(text: &str) -> Result<BTreeMap<String, f32>, String> {
         let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
         let read = |pair: &str| {
-            let (name, value) = pair.split_once('=').ok_or_else(|| format!("write name=value in place of {pair}"))?;
+            let (name, value) = pair.split_once('=').ok_or_else(|| tr!("core-write-name-value-in", pair))?;
             let (name, _) = Self::OPTIONS
                 .iter()
                 .find(|(own, _)| own.eq_ignore_ascii_case(name.trim()))
-                .ok_or_else(|| format!("{name} is not one of {}", Self::OPTIONS.map(|(name, _)| name).join(", ")))?;
+                .ok_or_else(|| tr!("core-is-not-one-of", name, elf = Self::OPTIONS.map(|(name, _)| name).join(", ")))?;
             let value = value.trim().parse().ok().filter(|value: &f32| value.is_finite());
-            Ok(((*name).to_owned(), value.ok_or_else(|| format!("write a number for {name}"))?))
+            Ok(((*name).to_owned(), value.ok_or_else(|| tr!("core-write-a-number-for", name))?))
         };
         pairs.map(read).collect()
     }
@@ -94,7 +95,7 @@ impl StepCache {
         let steps = text.split([',', ' ']).filter(|step| !step.is_empty()).map(|step| match step {
             "1" => Ok(true),
             "0" => Ok(false),
-            _ => Err("write 1 (computed) and 0 (may be reused), separated by commas".to_owned()),
+            _ => Err(tr!("core-write-1-computed-and").to_owned()),
         });
         steps.collect()
     }
@@ -110,18 +111,18 @@ impl StepCache {
     pub(super) fn limit(&mut self, mut changed: impl FnMut(&str, String, String)) {
         self.options.retain(|name, value| {
             let Some((_, range)) = Self::OPTIONS.iter().find(|(own, _)| own == name) else {
-                changed(&format!("{name} of the step cache"), "nothing".to_owned(), value.to_string());
+                changed(&tr!("core-of-the-step-cache", name), "nothing".to_owned(), value.to_string());
                 return false;
             };
             let used = if value.is_finite() { value.clamp(*range.start(), *range.end()) } else { *range.start() };
             if used.to_bits() != value.to_bits() && used != *value {
-                changed(&format!("{name} of the step cache"), used.to_string(), value.to_string());
+                changed(&tr!("core-of-the-step-cache", name), used.to_string(), value.to_string());
                 *value = used;
             }
             true
         });
         if self.mask.len() > MAX_MASK {
-            changed("mask of the step cache", MAX_MASK.to_string(), self.mask.len().to_string());
+            changed(tr!("core-mask-of-the-step"), MAX_MASK.to_string(), self.mask.len().to_string());
             self.mask.truncate(MAX_MASK);
         }
     }

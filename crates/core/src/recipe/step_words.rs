@@ -2,6 +2,7 @@
 
 use super::{EarlierSteps, Recipe};
 use crate::words::{Prompt, StepWords};
+use atelier_language::tr;
 
 /// Ranges of steps that the words of one picture may make: each is a call of the engine, and as many
 /// recipes are held while they are computed.
@@ -60,7 +61,7 @@ fn words_at(ranges: &[StepWords], step: u32) -> String {
 }
 
 fn too_many() -> String {
-    format!("The words of the prompt change more than {MAX_WORD_CHANGES} times over the steps.")
+    tr!("core-the-words-of-the", max_word_changes = MAX_WORD_CHANGES)
 }
 
 #[cfg(test)]

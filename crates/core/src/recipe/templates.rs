@@ -2,6 +2,7 @@
 
 use super::{Recipe, seed_after};
 use crate::words::{Draw, FaultKind, Prompt, Wildcards};
+use atelier_language::tr;
 
 /// Pictures that a recipe with a template stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +46,7 @@ impl Recipe {
                 for fault in made.faults {
                     let words = prompt.text.get(fault.range).unwrap_or_default();
                     let sentence = match fault.kind {
-                        FaultKind::UnknownWildcard => format!("There is no list of words named {}.", words.trim_matches('_')),
+                        FaultKind::UnknownWildcard => tr!("core-there-is-no-list", value = words.trim_matches('_')),
                         kind => format!("{words}: {}", kind.sentence()),
                     };
                     if !faults.contains(&sentence) {

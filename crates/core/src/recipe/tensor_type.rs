@@ -1,5 +1,6 @@
 //! Types of weights, and the rules by which weights get one as a model is loaded.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -77,10 +78,10 @@ pub struct TensorTypeRules(Vec<(String, TensorType)>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     /// No pattern, or no type.
-    #[error("\"{0}\" is no rule; write PATTERN=TYPE, separated by commas")]
+    #[error("{}", tr!("core-is-no-rule-write", reason = _0))]
     Shape(String),
     /// The type is unknown.
-    #[error("in \"{rule}\" {reason}")]
+    #[error("{}", tr!("core-in", rule, reason))]
     Type {
         /// The rule.
         rule: String,
@@ -88,7 +89,7 @@ pub enum RulesError {
         reason: UnknownName,
     },
     /// The pattern is none that is looked for.
-    #[error("the pattern \"{pattern}\" {reason}")]
+    #[error("{}", tr!("core-the-pattern", pattern, reason))]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -96,7 +97,7 @@ pub enum RulesError {
         reason: &'static str,
     },
     /// More than are read.
-    #[error("there are more than {} rules", TensorTypeRules::MAX)]
+    #[error("{}", tr!("core-there-are-more-than", most = TensorTypeRules::MAX))]
     TooMany,
 }
 
@@ -162,53 +163,53 @@ impl FromStr for TensorTypeRules {
 fn check_pattern(pattern: &str) -> Result<(), &'static str> {
     const REPEATS: &str = "*+?";
     if pattern.chars().count() > TensorTypeRules::MAX_PATTERN_CHARS {
-        return Err("is too long");
+        return Err(tr!("core-is-too-long"));
     }
     if pattern.chars().any(|it| it.is_control() || !it.is_ascii()) {
-        return Err("has characters that no weight's name has");
+        return Err(tr!("core-has-characters-that-no"));
     }
     let (mut groups, mut can_repeat, mut chars) = (0u32, false, pattern.chars());
     while let Some(it) = chars.next() {
         match it {
             '\\' => {
                 // No references to groups, which are searched without end.
-                let next = chars.next().ok_or("ends with a backslash")?;
+                let next = chars.next().ok_or(tr!("core-ends-with-a-backslash"))?;
                 if next.is_ascii_alphanumeric() && !"dDwWsS".contains(next) {
-                    return Err("has an escape that is not supported");
+                    return Err(tr!("core-has-an-escape-that"));
                 }
                 can_repeat = true;
             }
             '[' => {
-                let (class, rest) = chars.as_str().split_once(']').ok_or("has a bracket [ that is not closed")?;
+                let (class, rest) = chars.as_str().split_once(']').ok_or(tr!("core-has-a-bracket-that-is-not-closed"))?;
                 let set = class.strip_prefix('^').unwrap_or(class);
                 let is_backward = |it: &[u8]| matches!(it, [from, b'-', to] if from > to);
                 if set.is_empty() || set.contains(['[', '\\']) || set.as_bytes().windows(3).any(is_backward) {
-                    return Err("has brackets [] that cannot be read");
+                    return Err(tr!("core-has-brackets-that-cannot"));
                 }
                 chars = rest.chars();
                 can_repeat = true;
             }
-            ']' => return Err("has a bracket ] that is not opened"),
-            '{' | '}' => return Err("counts repetitions, which is not supported"),
+            ']' => return Err(tr!("core-has-a-bracket-that-is-not-opened")),
+            '{' | '}' => return Err(tr!("core-counts-repetitions-which-is")),
             '(' => {
                 if chars.as_str().starts_with('?') {
-                    return Err("has a group (?...), which is not supported");
+                    return Err(tr!("core-has-a-group-which"));
                 }
                 groups += 1;
                 can_repeat = false;
             }
             ')' => {
-                groups = groups.checked_sub(1).ok_or("has a bracket ) that is not opened")?;
+                groups = groups.checked_sub(1).ok_or(tr!("core-has-a-bracket-that-is-not"))?;
                 // A repeated group of repetitions is searched without end.
                 if chars.as_str().starts_with(|next| REPEATS.contains(next)) {
-                    return Err("repeats a group, which is not supported");
+                    return Err(tr!("core-repeats-a-group-which"));
                 }
                 can_repeat = false;
             }
             '^' | '$' | '|' => can_repeat = false,
             _ if REPEATS.contains(it) => {
                 if !std::mem::replace(&mut can_repeat, false) {
-                    return Err("repeats nothing");
+                    return Err(tr!("core-repeats-nothing"));
                 }
             }
             _ => can_repeat = true,
@@ -218,8 +219,8 @@ fn check_pattern(pattern: &str) -> Result<(), &'static str> {
     let repeats = pattern.chars().filter(|it| REPEATS.contains(*it)).count();
     match (groups, repeats) {
         (0, 0..=MAX_REPEATS) => Ok(()),
-        (0, _) => Err("has too many repetitions"),
-        _ => Err("has a bracket ( that is not closed"),
+        (0, _) => Err(tr!("core-has-too-many-repetitions")),
+        _ => Err(tr!("core-has-a-bracket-that")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a command line to a recipe.
 
+use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,10 +46,10 @@ impl fmt::Display for LeftOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// A quotation mark has no partner.
-    #[error("a quotation mark is never closed; copy the whole command, from its first word to its last")]
+    #[error("{}", tr!("core-a-quotation-mark-is"))]
     Unclosed,
     /// There is no option in it.
-    #[error("this is not an sd-cli command; paste one with options, for example sd-cli -m model.safetensors -p \"a cat\"")]
+    #[error("{}", tr!("core-this-is-not-an"))]
     NoOptions,
 }
 
@@ -79,7 +80,7 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
                         reader.leave_out(&[name, &value], &reason);
                     }
                 }
-                None => reader.leave_out(&[name], "a value is missing"),
+                None => reader.leave_out(&[name], tr!("core-a-value-is-missing")),
             },
             Some(Action::Device) => match inline.or_else(|| words.next()) {
                 Some(device) => {
@@ -87,13 +88,13 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
                         reader.leave_out(&[name, &device], &error.to_string());
                     }
                 }
-                None => reader.leave_out(&[name], "a value is missing"),
+                None => reader.leave_out(&[name], tr!("core-a-value-is-missing")),
             },
             Some(Action::Flag(set)) => set(&mut reader),
             Some(Action::OptionalValue(set)) => {
                 let next = words.peek().filter(|next| inline.is_none() && !is_option(next)).cloned();
                 match (set(&mut reader, inline.as_deref().or(next.as_deref())), &inline, next) {
-                    (false, Some(value), _) => reader.leave_out(&[name, value], "there is no such module"),
+                    (false, Some(value), _) => reader.leave_out(&[name, value], tr!("core-there-is-no-such")),
                     (true, _, Some(_)) => drop(words.next()),
                     _ => {}
                 }
@@ -106,9 +107,12 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
             None if is_option(&word) => {
                 // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
-                reader.leave_out(&[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), "unknown option");
+                reader.leave_out(
+                    &[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(),
+                    tr!("core-unknown-option"),
+                );
             }
-            None => reader.leave_out(&[&word], "not part of any option"),
+            None => reader.leave_out(&[&word], tr!("core-not-part-of-any")),
         }
     }
     Ok(reader.finish())
@@ -174,7 +178,7 @@ fn action(name: &str) -> Option<Action> {
         "--scm-mask" => Value(|it, text| set(&mut it.cache_mask, Some(StepCache::read_mask(text)?))),
         "--scm-policy" => Value(|it, text| match text {
             "dynamic" | "static" => set(&mut it.is_mask_static, Some(text == "static")),
-            _ => Err("write dynamic or static".to_owned()),
+            _ => Err(tr!("core-write-dynamic-or-static").to_owned()),
         }),
         "--circular" => Flag(|it| (it.recipe.seamless_x, it.recipe.seamless_y) = (true, true)),
         "--circularx" => Flag(|it| it.recipe.seamless_x = true),
@@ -248,8 +252,8 @@ fn action(name: &str) -> Option<Action> {
         "--vae-on-cpu" => Flag(|it| it.old.vae_on_cpu = true),
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
-        "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
-        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are not part of a recipe; pass them with --rpc-servers".to_owned())),
+        "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], tr!("core-it-lists-devices-and"))),
+        "--rpc-servers" | "--rpc" => Value(|_, _| Err(tr!("core-servers-are-not-part").to_owned())),
         "--clip_vision" => Value(|_, _| Err(without_effect(FileRole::ClipVision))),
         "--pm-id-images-dir" => Value(|it, text| set(&mut it.person_folder, Some(text.into()))),
         "--pm-id-embed-path" => Value(|it, text| set(&mut it.id_embedding, Some(text.into()))),
@@ -263,7 +267,7 @@ fn action(name: &str) -> Option<Action> {
         "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--metadata-raw" | "--metadata-brief"
         | "--metadata-all" | "-h" | "--help" => Flag(|_| {}),
         "--disable-image-metadata" => Flag(|it| {
-            it.leave_out(&["--disable-image-metadata"], "pictures keep their settings; atelier gallery export --strip leaves them out");
+            it.leave_out(&["--disable-image-metadata"], tr!("core-pictures-keep-their-settings"));
         }),
         // Of what is left out it must be known whether a value follows: else the value would be read
         // as a file or an option.
@@ -373,7 +377,7 @@ impl Reader {
     /// Leaves out the options that are named and do nothing without another one.
     fn leave_out_without(&mut self, other: &str, options: [(&str, bool); 3]) {
         for (name, _) in options.into_iter().filter(|(_, is_named)| *is_named) {
-            self.leave_out(&[name], &format!("without {other} it has no effect"));
+            self.leave_out(&[name], &tr!("core-without-it-has-no", other));
         }
     }
 
@@ -392,9 +396,9 @@ impl Reader {
 
     /// Tiles of Atelier are squares.
     fn set_tile_size(&mut self, text: &str) -> Result<(), String> {
-        let (width, height) = sides(text, |side| whole(side)?.ok_or_else(|| "write a size such as 32x32".to_owned()))?;
+        let (width, height) = sides(text, |side| whole(side)?.ok_or_else(|| tr!("core-write-a-size-such").to_owned()))?;
         if width != height {
-            self.leave_out(&["--vae-tile-size", text], &format!("tiles are squares in Atelier, of {} here", width.min(height)));
+            self.leave_out(&["--vae-tile-size", text], &tr!("core-tiles-are-squares-in", width = width.min(height)));
         }
         set(&mut self.recipe.vae_tile_size, Some(width.min(height)))
     }
@@ -427,7 +431,7 @@ impl Reader {
                 *init = Some(InitImage { image: ImageSource::File(path), strength });
             }
             (None, Some(init)) => init.strength = self.strength.unwrap_or(init.strength),
-            (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], "there is no start picture"),
+            (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], tr!("core-there-is-no-start")),
             (None, None) => {}
         }
         self.finish_control();
@@ -439,7 +443,7 @@ impl Reader {
         self.finish_tiles();
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
-            self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
+            self.leave_out(&["--taesd"], tr!("core-beside-a-vae-the"));
         }
         ParsedCommand {
             recipe: self.recipe,
@@ -456,7 +460,7 @@ impl Reader {
         let Some(control) = &mut self.recipe.control else {
             for (name, is_named) in [("--control-strength", self.control_strength.is_some()), ("--canny", self.is_canny)] {
                 if is_named {
-                    self.leave_out(&[name], "there is no control picture");
+                    self.leave_out(&[name], tr!("core-there-is-no-control"));
                 }
             }
             return;
@@ -497,7 +501,7 @@ impl Reader {
             return;
         };
         if !is_on && self.recipe.hires.is_none() {
-            self.leave_out(&["--hires-..."], "without --hires they have no effect");
+            self.leave_out(&["--hires-..."], tr!("core-without-hires-they-have"));
             return;
         }
         if upscaler.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("None")) {
@@ -540,7 +544,7 @@ impl Reader {
                 upscale.tile_size = tile_size.or(upscale.tile_size);
             }
             None if repeats.is_some() || tile_size.is_some() => {
-                self.leave_out(&["--upscale-..."], "without --upscale-model they have no effect");
+                self.leave_out(&["--upscale-..."], tr!("core-without-upscale-model-they"));
             }
             None => {}
         }
@@ -556,12 +560,12 @@ impl Reader {
         if is_file || folder.is_some() {
             let name = if is_file { name.to_owned() } else { format!("{name}.safetensors") };
             if !is_file {
-                self.leave_out(&["--hires-upscaler"], &format!("the file is taken to be {name}"));
+                self.leave_out(&["--hires-upscaler"], &tr!("core-the-file-is-taken-to-be", name));
             }
             return (Some(folder.unwrap_or(Path::new("")).join(name)), None);
         }
         if !name.eq_ignore_ascii_case("Lanczos") {
-            self.leave_out(&["--hires-upscaler", name], "the second pass begins with the picture upscaled by Lanczos");
+            self.leave_out(&["--hires-upscaler", name], tr!("core-the-second-pass-begins"));
         }
         (None, None)
     }
@@ -642,7 +646,7 @@ impl Reader {
             }
             let whole = ["safetensors", "gguf", "pt", "ckpt"].iter().any(|ending| name.ends_with(&format!(".{ending}")));
             if !whole {
-                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], &format!("the file is taken to be {name}.safetensors"));
+                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], &tr!("core-the-file-is-taken", name));
             }
             let path = folder.join(if whole { name } else { format!("{name}.safetensors") });
             // A LoRA named twice counts with both strengths.
@@ -670,15 +674,15 @@ fn mode(text: &str) -> Result<(), String> {
     match text {
         "img_gen" => Ok(()),
         "vid_gen" => Err(NO_VIDEOS.to_owned()),
-        "convert" => Err("use atelier models convert".to_owned()),
-        "upscale" => Err("use atelier upscale".to_owned()),
-        "metadata" => Err("use atelier inspect".to_owned()),
-        _ => Err("write img_gen".to_owned()),
+        "convert" => Err(tr!("core-use-atelier-models-convert").to_owned()),
+        "upscale" => Err(tr!("core-use-atelier-upscale").to_owned()),
+        "metadata" => Err(tr!("core-use-atelier-inspect").to_owned()),
+        _ => Err(tr!("core-write-img-gen").to_owned()),
     }
 }
 
 fn above_zero(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "write a whole number above 0".to_owned())
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| tr!("core-write-a-whole-number").to_owned())
 }
 
 /// 0 or less is the default.
@@ -688,7 +692,7 @@ fn whole(text: &str) -> Result<Option<u32>, String> {
 }
 
 fn finite(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| "write a number".to_owned())
+    text.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| tr!("core-write-a-number").to_owned())
 }
 
 /// Reads numbers that are separated by commas, in square brackets or not.
@@ -698,12 +702,12 @@ fn finite(text: &str) -> Result<f32, String> {
 pub fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     let parts = inner.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|part| part.parse().map_err(|_| format!("write numbers separated by commas in place of {part}"))).collect()
+    parts.map(|part| part.parse().map_err(|_| tr!("core-write-numbers-separated-by", part))).collect()
 }
 
 fn percent(text: &str) -> Result<f32, String> {
     let number = finite(text)?;
-    if Person::STYLE_STRENGTHS.contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
+    if Person::STYLE_STRENGTHS.contains(&number) { Ok(number) } else { Err(tr!("core-write-a-number-from").to_owned()) }
 }
 
 fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {

@@ -1,5 +1,6 @@
 //! From a recipe to a command line.
 
+use atelier_language::tr;
 use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
@@ -60,23 +61,23 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.option("--batch-count", &recipe.batch_count);
     }
     if let Some(init) = &recipe.init {
-        line.picture("--init-img", &init.image, "The start picture");
+        line.picture("--init-img", &init.image, tr!("core-the-start-picture"));
         line.option("--strength", &init.strength);
     }
     if let Some(mask) = &recipe.mask {
-        line.picture("--mask", mask, "The mask");
+        line.picture("--mask", mask, tr!("core-the-mask"));
     }
     if recipe.area.is_some() {
-        line.left_out.push("Inpainting only the masked part: sd-cli generates the whole picture.".to_owned());
+        line.left_out.push(tr!("core-inpainting-only-the-masked").to_owned());
     }
     if !recipe.earlier_steps.is_empty() {
-        line.left_out.push("The steps of an earlier picture: sd-cli has the same settings in all steps.".to_owned());
+        line.left_out.push(tr!("core-the-steps-of-an").to_owned());
     }
     if recipe.seed_blend.is_some() {
-        line.left_out.push("The second seed: sd-cli uses one seed.".to_owned());
+        line.left_out.push(tr!("core-the-second-seed-sd").to_owned());
     }
     if recipe.last_step.is_some() {
-        line.left_out.push("The last step: sd-cli runs all of them.".to_owned());
+        line.left_out.push(tr!("core-the-last-step-sd").to_owned());
     }
     if let Some(hires) = &recipe.hires {
         line.hires(hires);
@@ -87,24 +88,24 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.optional("--upscale-tile-size", *tile_size);
     }
     if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
-        line.left_out.push("Outpainting: sd-cli keeps the picture's size.".to_owned());
+        line.left_out.push(tr!("core-outpainting-sd-cli-keeps").to_owned());
     }
     if recipe.init.is_some() && recipe.start_fit != defaults.start_fit {
-        line.left_out.push("The fit of the start picture: sd-cli crops it.".to_owned());
+        line.left_out.push(tr!("core-the-fit-of-the").to_owned());
     }
     for reference in &recipe.reference_images {
-        line.picture("--ref-image", reference, "A reference picture");
+        line.picture("--ref-image", reference, tr!("core-a-reference-picture"));
     }
     if let Some(control) = &recipe.control {
-        line.picture("--control-image", &control.image, "The control picture");
+        line.picture("--control-image", &control.image, tr!("core-the-control-picture"));
         line.option("--control-strength", &control.strength);
         match control.preprocessor {
             Some(Preprocessor::Canny) => line.flag("--canny"),
-            Some(_) => line.left_out.push("The preprocessor of the control picture: sd-cli has Canny alone.".to_owned()),
+            Some(_) => line.left_out.push(tr!("core-the-preprocessor-of-the").to_owned()),
             None => {}
         }
         if (control.start, control.end) != (0.0, ControlImage::USUAL_END) {
-            line.left_out.push("The steps of the ControlNet: sd-cli controls all of them.".to_owned());
+            line.left_out.push(tr!("core-the-steps-of-the").to_owned());
         }
     }
     line.person(&recipe.person);
@@ -116,11 +117,10 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     let own =
         [&placement.backend, &placement.params_backend].map(|text| BackendSpec::parse(text).is_ok_and(|spec| spec.has_single_encoders()));
     if own.contains(&true) {
-        line.left_out
-            .push("Devices of single text encoders (te.t5 and its like): sd-cli knows one device for all, and refuses them.".to_owned());
+        line.left_out.push(tr!("core-devices-of-single-text").to_owned());
     }
     if placement.stream_layers.iter().any(|module| module != Module::Diffusion) {
-        line.left_out.push("Streaming other layers than the diffusion model's: sd-cli streams those alone.".to_owned());
+        line.left_out.push(tr!("core-streaming-other-layers-than").to_owned());
     }
     for (flag, set) in [
         ("--stream-layers", placement.stream_layers.contains(Module::Diffusion)),
@@ -141,8 +141,8 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         }
     }
     if !placement.split_batch.trim().is_empty() {
-        let words = "sd-cli makes a batch on one device: --split-batch is Atelier's own.";
-        line.left_out.push(format!("Splitting the batch over {}: {words}", placement.split_batch.trim()));
+        let words = tr!("core-sd-cli-makes-a");
+        line.left_out.push(tr!("core-splitting-the-batch-over", split_batch = placement.split_batch.trim(), words));
     }
     if recipe.chroma_t5_padding != defaults.chroma_t5_padding {
         line.option("--chroma-t5-mask-pad", &recipe.chroma_t5_padding);
@@ -210,7 +210,7 @@ impl Builder {
     /// The second pass.
     fn hires(&mut self, hires: &Hires) {
         if hires.strength <= 0.0 {
-            self.left_out.push("Upscaling without a second pass: sd-cli always refines.".to_owned());
+            self.left_out.push(tr!("core-upscaling-without-a-second").to_owned());
             return;
         }
         self.flag("--hires");
@@ -227,10 +227,10 @@ impl Builder {
             (None, None) => self.option("--hires-upscaler", &"Lanczos"),
         }
         if hires.latent_upscaler().is_none() {
-            self.left_out.push("Upscaling of the picture itself: sd-cli's second pass from it computes differently.".to_owned());
+            self.left_out.push(tr!("core-upscaling-of-the-picture").to_owned());
         }
         if hires.tiles.is_some() {
-            self.left_out.push("The tiles of the second pass: sd-cli makes it at once.".to_owned());
+            self.left_out.push(tr!("core-the-tiles-of-the").to_owned());
         }
         match hires.target {
             Some((width, height)) => {
@@ -249,14 +249,14 @@ impl Builder {
     fn path(&mut self, name: &str, path: &Path) {
         match path.to_str() {
             Some(path) => self.option(name, &path),
-            None => self.left_out.push(format!("{}: this file name cannot be written as text.", path.display())),
+            None => self.left_out.push(tr!("core-this-file-name-cannot", path = path.display())),
         }
     }
 
     fn picture(&mut self, name: &str, image: &ImageSource, what: &str) {
         match image {
             ImageSource::File(path) => self.path(name, path),
-            ImageSource::Pixels(_) => self.left_out.push(format!("{what} is not saved yet; save it first.")),
+            ImageSource::Pixels(_) => self.left_out.push(tr!("core-is-not-saved-yet", what)),
         }
     }
 
@@ -277,9 +277,9 @@ impl Builder {
             Some(folder) => {
                 let here = folder.as_os_str().is_empty();
                 self.path("--pm-id-images-dir", if here { Path::new(HERE) } else { &folder });
-                self.left_out.push("The choice of pictures of the person: sd-cli takes all pictures of the folder.".to_owned());
+                self.left_out.push(tr!("core-the-choice-of-pictures").to_owned());
             }
-            None => self.left_out.push("The pictures of the person are not in one folder; sd-cli takes all of a folder.".to_owned()),
+            None => self.left_out.push(tr!("core-the-pictures-of-the").to_owned()),
         }
     }
 
@@ -296,10 +296,10 @@ impl Builder {
                 Some(name) => {
                     tags.extend([" <lora:", name, ":", &lora.strength.to_string(), ">"]);
                     if lora.encoder_strength.is_some() {
-                        self.left_out.push(format!("{name}: sd-cli has one strength for all of a LoRA."));
+                        self.left_out.push(tr!("core-sd-cli-has-one", name));
                     }
                 }
-                None => self.left_out.push(format!("{}: sd-cli cannot name a LoRA like this.", path.display())),
+                None => self.left_out.push(tr!("core-sd-cli-cannot-name", path = path.display())),
             }
         }
         if !tags.is_empty() {

@@ -1,5 +1,6 @@
 //! Prediction of the time of a picture.
 
+use atelier_language::tr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -23,7 +24,7 @@ impl std::error::Error for MissingRates {}
 impl fmt::Display for MissingRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.devices.iter().map(String::as_str).collect();
-        write!(f, "not measured yet: {}", names.join(", "))
+        write!(f, "{}", tr!("core-not-measured-yet", names = names.join(", ")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a prompt is cut into. All places are bytes of its text.
 
+use atelier_language::tr;
 use std::ops::Range;
 
 /// A prompt in parts.
@@ -147,16 +148,16 @@ pub enum FaultKind {
 impl FaultKind {
     /// The sentence for people.
     #[must_use]
-    pub const fn sentence(self) -> &'static str {
+    pub fn sentence(self) -> &'static str {
         match self {
-            Self::Unclosed => "This bracket is never closed, so it is a letter.",
-            Self::Unopened => "This bracket closes nothing, so it is a letter.",
-            Self::TooDeep => "Too many brackets are open here, so this one is a letter.",
-            Self::NoNumber => "A weight is a number, such as 1.2.",
-            Self::OpenComment => "This comment has no end, so it is read as words.",
-            Self::UnknownWildcard => "No list has this name.",
-            Self::EndlessWildcard => "This list leads to itself, or to too many others.",
-            Self::TooLong => "The prompt became too long and was cut.",
+            Self::Unclosed => tr!("core-this-bracket-is-never"),
+            Self::Unopened => tr!("core-this-bracket-closes-nothing"),
+            Self::TooDeep => tr!("core-too-many-brackets-are"),
+            Self::NoNumber => tr!("core-a-weight-is-a"),
+            Self::OpenComment => tr!("core-this-comment-has-no"),
+            Self::UnknownWildcard => tr!("core-no-list-has-this"),
+            Self::EndlessWildcard => tr!("core-this-list-leads-to"),
+            Self::TooLong => tr!("core-the-prompt-became-too"),
         }
     }
 }

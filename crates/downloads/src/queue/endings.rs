@@ -1,6 +1,7 @@
 //! Ends of transfers and jobs: each run of a job ends once, and its end is told once it is in the
 //! journal.
 
+use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
 
@@ -134,8 +135,8 @@ impl Queue {
                 let folder = &queued.job.folder;
                 let failure = Failure::new(
                     Cause::Disk,
-                    format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
-                    "Check that the folder is writable, and try again.",
+                    tr!("downloads-the-files-are-there", manifest = MANIFEST, folder = folder.display(), error),
+                    tr!("downloads-check-that-the-folder-is-writable"),
                 );
                 queued.status = Status::Failed(failure.clone());
                 self.send(vec![Event::Failed { id, failure }]);

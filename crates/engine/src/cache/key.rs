@@ -7,6 +7,7 @@ use crate::ffi::ContextParams;
 use crate::fingerprint::Fingerprint;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_language::tr;
 
 /// Files with the settings with which they were opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +46,7 @@ impl Key {
     /// The name of its main file, for a person.
     pub(super) fn name(&self) -> String {
         let main = self.params.files.main();
-        main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
+        main.and_then(Path::file_stem).map_or_else(|| tr!("engine-another-model").to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// The part of the key on which the weights of one module depend. `None`: the module has no

@@ -10,6 +10,7 @@ use crate::protocol::{Failure, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{Recipe, Sampler, StepShare, Upscale};
 use atelier_core::time::ModuleWork;
+use atelier_language::tr;
 use atelier_library::HeaderCache;
 use atelier_media::image_size;
 
@@ -55,7 +56,7 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
     let request = EstimateRequest::new(headers, recipe)?;
     if recipe.changes_part() {
         let size = image_size(&start_of(recipe).map_err(Failure::from)?.image)
-            .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+            .map_err(|error| Failure::new(error.to_string(), tr!("engine-choose-another-picture")))?;
         let checked = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
         let plans = plan_areas(recipe, size, checked.family.model_sizes()).map_err(Failure::from)?.unwrap_or_default();
         let parts = plans.iter().zip(0..).map(|(plan, number)| pass(request.with_size(plan.work.0, plan.work.1), number));
@@ -64,7 +65,7 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
     let mut passes = Vec::new();
     let size = if recipe.upscales_init() {
         let init = recipe.init.as_ref().map(|init| image_size(&init.image)).transpose();
-        init.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?
+        init.map_err(|error| Failure::new(error.to_string(), tr!("engine-choose-another-picture")))?
     } else {
         let first = EstimateRequest::new(headers, &Recipe { hires: None, ..recipe.clone() })?;
         let size = (first.recipe.width, first.recipe.height);

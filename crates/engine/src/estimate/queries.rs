@@ -19,6 +19,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::{Module, Needs};
 use atelier_core::recipe::Recipe;
 use atelier_core::time::PictureWork;
+use atelier_language::tr;
 
 /// Time for which models stay open for the next query: a tokenizer alone takes some 60 MB.
 const KEEP_OPEN: Duration = Duration::from_secs(20);
@@ -46,10 +47,7 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
                 }))
                 .unwrap_or_else(|_| {
                     estimates = fresh();
-                    let failure = Failure::new(
-                        "Internal error while reading this model.",
-                        "If this happens again, please report it with the model's name.",
-                    );
+                    let failure = Failure::new(tr!("engine-internal-error-while-reading"), tr!("engine-if-this-happens-again"));
                     Err(failure.into())
                 });
                 let estimate = match answer {

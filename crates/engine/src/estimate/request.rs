@@ -14,6 +14,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::{ImageSource, InitImage, LoraMode, Person, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_language::tr;
 use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -64,7 +65,7 @@ impl EstimateRequest {
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
-        let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+        let references = references.map_err(|error| Failure::new(error.to_string(), tr!("engine-choose-another-picture")))?;
         let mut recipe = Recipe { files, ..recipe.clone() };
         check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
         recipe.clamp();
@@ -84,7 +85,7 @@ impl EstimateRequest {
         };
         if recipe.changes_part() {
             let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
-                .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+                .map_err(|error| Failure::new(error.to_string(), tr!("engine-choose-another-picture")))?;
             let plans = plan_areas(&recipe, size, family.model_sizes()).map_err(Failure::from)?.unwrap_or_default();
             (recipe.width, recipe.height) = largest_work(&plans).unwrap_or((recipe.width, recipe.height));
             // The memory is that of a whole picture of this size with a mask.
@@ -92,7 +93,7 @@ impl EstimateRequest {
             (recipe.area, recipe.outpaint) = (None, None);
         }
         let upscaled = recipe.init.as_ref().filter(|_| recipe.upscales_init()).map(|init| image_size(&init.image)).transpose();
-        let upscaled = upscaled.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+        let upscaled = upscaled.map_err(|error| Failure::new(error.to_string(), tr!("engine-choose-another-picture")))?;
         if let Some(init) = &mut recipe.init {
             init.strength = 1.0;
         }
@@ -118,7 +119,7 @@ impl EstimateRequest {
             recipe.init.get_or_insert_with(|| InitImage { image: ImageSource::Pixels(grey(1, 1)), strength: 1.0 });
         }
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
-            return Err(Failure::new("This picture is larger than Atelier can estimate.", "Choose a smaller size.").into());
+            return Err(Failure::new(tr!("engine-this-picture-is-larger"), tr!("engine-choose-a-smaller-size")).into());
         }
         for reference in &references {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;

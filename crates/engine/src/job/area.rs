@@ -7,10 +7,8 @@ use atelier_core::canvas::{
     plan_area, plan_outpaint, rolled_mask, rolled_picture, rolled_rect, wrap_shift,
 };
 use atelier_core::recipe::{InitImage, Recipe, Rgb8};
+use atelier_language::tr;
 use atelier_media::{PictureError, fit_image, fit_mask, keep_outside, read_mask};
-
-/// Pictures may not become larger than their readers take.
-const TOO_LARGE: &str = "The extended picture would be too large.";
 
 /// The parts of a picture that a job generates, one after the other.
 pub(crate) struct AreaJob {
@@ -61,22 +59,23 @@ fn plan_shifted(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<
     let settings = recipe.area.unwrap_or_default();
     if let Some(borders) = recipe.outpaint.filter(|it| !it.is_empty()) {
         if recipe.mask.is_some() {
-            return Err(Advice::new("Outpainting and a mask cannot be combined.", "Remove the mask or the borders, and generate twice."));
+            return Err(Advice::new(tr!("engine-outpainting-and-a-mask"), tr!("engine-remove-the-mask-or")));
         }
         let (width, height) = borders.extended_size(size);
         if width.max(height) > Borders::MAX_SIDE {
-            return Err(Advice::new(TOO_LARGE, format!("Each side can have at most {} pixels.", Borders::MAX_SIDE)));
+            return Err(Advice::new(tr!("engine-the-extended-picture-would"), tr!("engine-each-side-can-have", value = Borders::MAX_SIDE)));
         }
         return Ok(Some((plan_outpaint(size, &borders, &sizes, strength, &settings), (0, 0))));
     }
     let Some(mask) = &recipe.mask else {
-        return Err(Advice::new("Inpainting only a part needs a mask.", "Choose or paint a mask."));
+        return Err(Advice::new(tr!("engine-inpainting-only-a-part"), tr!("engine-choose-or-paint-a")));
     };
-    let mask = read_mask(mask, size.0, size.1, StartFit::Crop).map_err(|error| Advice::new(error.to_string(), "Choose another mask."))?;
+    let mask = read_mask(mask, size.0, size.1, StartFit::Crop)
+        .map_err(|error| Advice::new(error.to_string(), tr!("engine-choose-another-mask")))?;
     let shift = wrap_shift(&mask, [recipe.seamless_x, recipe.seamless_y]);
     let crop = settings.crop.map(|crop| if shift == (0, 0) { crop } else { rolled_rect(&crop, size, shift) });
     let plan = plan_area(&rolled_mask(&mask, shift), &sizes, strength, &AreaSettings { crop, ..settings });
-    let plan = plan.ok_or_else(|| Advice::new("The mask is empty.", "Paint white where the picture should change."))?;
+    let plan = plan.ok_or_else(|| Advice::new(tr!("engine-the-mask-is-empty"), tr!("engine-paint-white-where-the")))?;
     Ok(Some((vec![plan], shift)))
 }
 
@@ -85,7 +84,7 @@ fn plan_shifted(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<
 /// # Errors
 /// If there is none.
 pub(crate) fn start_of(recipe: &Recipe) -> Result<&InitImage, Advice> {
-    recipe.init.as_ref().ok_or_else(|| Advice::new("There is no start picture.", "Choose a start picture."))
+    recipe.init.as_ref().ok_or_else(|| Advice::new(tr!("engine-there-is-no-start"), tr!("engine-choose-a-start-picture")))
 }
 
 /// Width and height of the largest work.
@@ -104,7 +103,8 @@ impl AreaJob {
         let settings = recipe.area.unwrap_or_default();
         let borders = recipe.outpaint.filter(|it| !it.is_empty());
         let picture = match &borders {
-            Some(borders) => extend_picture(start, borders).ok_or_else(|| Advice::new(TOO_LARGE, "Choose narrower borders."))?,
+            Some(borders) => extend_picture(start, borders)
+                .ok_or_else(|| Advice::new(tr!("engine-the-extended-picture-would"), tr!("engine-choose-narrower-borders")))?,
             None if shift == (0, 0) => start.clone(),
             None => rolled_picture(start, shift),
         };
@@ -185,5 +185,5 @@ pub(crate) fn composite_masked(start: &Rgb8, result: &Rgb8, mask: &Mask) -> Resu
 }
 
 fn advice(error: &PictureError) -> Advice {
-    Advice::new(error.to_string(), "Choose another picture.")
+    Advice::new(error.to_string(), tr!("engine-choose-another-picture"))
 }

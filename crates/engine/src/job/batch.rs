@@ -20,6 +20,7 @@ use crate::protocol::{Failure, LogLevel, PhaseKind, Step};
 use crate::threads::{STACK_BYTES, mark_engine_thread, no_thread};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
+use atelier_language::tr;
 
 /// Interval at which a shard that waits for the others looks for a cancel.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -206,10 +207,7 @@ pub(super) fn generate(generator: &Generator<'_>) -> Result<JobOutput, JobError>
             Generator { shard, monitor, callbacks: &callbacks, ..*generator }.run(take, done)
         }));
         let result = result.unwrap_or_else(|_| {
-            let failure = Failure::new(
-                "Internal error while generating this picture.",
-                "Generate again. If this happens again, please report it with the details.",
-            );
+            let failure = Failure::new(tr!("engine-internal-error-while-generating"), tr!("engine-generate-again-if-this"));
             Err(Failure { log: monitor.log_lines(), ..failure }.into())
         });
         // A picture that is finished is no longer current.
@@ -265,9 +263,9 @@ fn finish(
     if progress.is_over() {
         let devices = &generator.plan.placement.placement.split_batch;
         let device = |index: usize| devices.get(index).map_or("A device", String::as_str);
-        output.notes.extend(failures.map(|(index, failure)| {
-            format!("{} stopped, and the other devices generated its pictures. {}", device(index), failure.advice.sentence)
-        }));
+        output.notes.extend(
+            failures.map(|(index, failure)| tr!("engine-stopped-and-the-other", device = device(index), advice = failure.advice.sentence)),
+        );
         return Ok(output);
     }
     match failures.next() {

@@ -6,6 +6,7 @@ use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
 use atelier_core::recipe::{Hires, Lora, LoraStrengths, ModelFiles, ROWS, Recipe, RedrawTiles};
+use atelier_language::tr;
 use atelier_library::{Family, snap};
 
 /// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
@@ -83,10 +84,7 @@ pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), 
     if (wide / multiple).round() >= 1.0 && (high / multiple).round() >= 1.0 {
         return Ok(());
     }
-    Err(Advice::new(
-        format!("A reference picture of {width} x {height} pixels is too narrow for a picture of this size."),
-        "Crop the reference picture, or generate a larger picture.",
-    ))
+    Err(Advice::new(tr!("engine-a-reference-picture-of", width, height), tr!("engine-crop-the-reference-picture")))
 }
 
 /// Identity of a set of LoRAs: a file that was replaced is another.

@@ -10,6 +10,7 @@ use half::{bf16, f16};
 use sha2::{Digest as _, Sha256};
 
 use atelier_core::recipe::{Recipe, embedding_word, replace_embedding_words};
+use atelier_language::tr;
 use atelier_library::{Family, HeaderCache, Problem, TensorInfo, embedding_tensors, file_name};
 
 /// Embeddings of a recipe; clones share the vectors.
@@ -62,16 +63,12 @@ impl Embedding {
         let known = headers.get(path)?;
         let tensors = embedding_tensors(&name, &known.header, family)?;
         let read = |tensor: &TensorInfo| {
-            let values = read_values(path, tensor).map_err(|error| {
-                Problem::new(format!("{name} cannot be read: {error}."), "Check the file, or remove it from the embeddings.")
-            })?;
+            let values = read_values(path, tensor)
+                .map_err(|error| Problem::new(tr!("engine-cannot-be-read", name, error), tr!("engine-check-the-file-or")))?;
             if values.iter().all(|it| it.is_finite()) {
                 return Ok(values);
             }
-            Err(Problem::new(
-                format!("{name} is damaged: some of its values are not numbers."),
-                "Download the file again, or remove it from the embeddings.",
-            ))
+            Err(Problem::new(tr!("engine-is-damaged-some-of", name), tr!("engine-download-the-file-again")))
         };
         let first = read(&tensors.first)?;
         let second = tensors.second.as_ref().map(read).transpose()?.unwrap_or_default();

@@ -22,6 +22,7 @@ use atelier_core::format::file_size;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{Hires, LoraMode, PictureInfo, Recipe, Rgb8, Upscale, seed_after};
+use atelier_language::tr;
 use atelier_library::{file_name, left_out_note};
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
 
@@ -147,9 +148,9 @@ impl<'a> Generator<'a> {
             let pixels = self.finished(&mut session, pixels, &mut notes)?;
             self.judge_faults(is_flat || has_missing_numbers);
             if is_flat {
-                notes.push(self.overflow_note("This picture has only one colour"));
+                notes.push(self.overflow_note(tr!("engine-this-picture-has-only")));
             } else if has_missing_numbers {
-                notes.push(self.overflow_note("Parts of this picture are missing"));
+                notes.push(self.overflow_note(tr!("engine-parts-of-this-picture")));
             }
             let info = PictureInfo {
                 index,
@@ -161,8 +162,8 @@ impl<'a> Generator<'a> {
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
                 return Err(JobError::new(
-                    format!("The LoRA {} does not fit this model and was not used.", file_name(Path::new(&lora.path))),
-                    "Remove the LoRA, or choose one made for this model.",
+                    tr!("engine-the-lora-does-not", path = file_name(Path::new(&lora.path))),
+                    tr!("engine-remove-the-lora-or"),
                 ));
             }
         }
@@ -200,8 +201,11 @@ impl<'a> Generator<'a> {
         }
         self.monitor.set_part(PicturePart { index: count - 1, count, place: None });
         let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
-        let control =
-            control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
+        let control = control
+            .as_ref()
+            .map(resize)
+            .transpose()
+            .map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")))?;
         let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
         let recipe = self.second_recipe(seed, settings);
         let input =
@@ -215,7 +219,7 @@ impl<'a> Generator<'a> {
     /// this job was interrupted are not made again.
     fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: i64) -> Result<Image, JobError> {
         let HiresPlan { size, settings, upscales_init, tiles } = hires;
-        let unusable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
+        let unusable = |error: PictureError| JobError::new(error.to_string(), tr!("engine-choose-another-picture"));
         let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
         let control = self.plan.control.as_ref().map(resize).transpose().map_err(unusable)?;
         let first = u32::from(!upscales_init);
@@ -278,8 +282,7 @@ impl<'a> Generator<'a> {
             let before = large.width().max(large.height());
             large = self.upscaled_by(session, &large, &upscale.model, upscale.tile_size)?;
             if time < upscale.repeats && !Upscale::has_room(before, large.width().max(large.height())) {
-                let sentence =
-                    format!("Upscaled {time} of {} times: it would be larger than {} pixels.", upscale.repeats, Upscale::MAX_SIDE);
+                let sentence = tr!("engine-upscaled-of-times-it", time, repeats = upscale.repeats, value = Upscale::MAX_SIDE);
                 notes.push(PictureNote::changed(sentence));
                 break;
             }
@@ -295,7 +298,7 @@ impl<'a> Generator<'a> {
             Some(model) => self.upscaled_by(session, image, model, settings.tile_size)?,
         };
         let resized = fit_image(&large, size.0, size.1, StartFit::Stretch);
-        resized.map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+        resized.map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")))
     }
 
     /// The recipe of one picture of the job.
@@ -331,7 +334,7 @@ impl<'a> Generator<'a> {
         let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };
         let (image, records) = self.call(session, input, &steps)?;
         self.engine.cache.steps().insert(self.steps_key(input), self.shard.computes_by(), &Arc::new(records));
-        image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
+        image.ok_or_else(|| JobError::new(tr!("engine-the-engine-generated-no"), tr!("engine-generate-again")))
     }
 
     /// The steps with which a branch begins.
@@ -419,7 +422,7 @@ impl<'a> Generator<'a> {
     fn image(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
         let first = FirstSteps::default();
         let (image, _) = self.call(session, input, &first.params(None, 0))?;
-        image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
+        image.ok_or_else(|| JobError::new(tr!("engine-the-engine-generated-no"), tr!("engine-generate-again")))
     }
 
     /// An image of the context, where it does not stop early, and the steps that it keeps. Where
@@ -528,24 +531,20 @@ impl Generator<'_> {
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
         let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
         let remedies = remedies(recipe, plan.family, in_tiles, other_files);
-        let mut sentence = format!("{what}: numbers overflowed during generation.");
+        let mut sentence = tr!("engine-numbers-overflowed-during-generation", what);
         match suspect {
             Some(FaultySetting::FlashAttention) => {
-                sentence.push_str(
-                    " The next picture of this model on this device is generated without flash attention, to see whether that helps.",
-                );
+                sentence.push_str(tr!("engine-the-next-picture-of-this-model"));
             }
             Some(FaultySetting::VaeRange) => {
-                sentence.push_str(
-                    " The next picture of this model on this device is decoded in the VAE's safe range, to see whether that helps.",
-                );
+                sentence.push_str(tr!("engine-the-next-picture-of"));
             }
             None => {}
         }
         if !recipe.loras.is_empty() {
-            sentence.push_str(" A LoRA may be too strong or damaged.");
+            sentence.push_str(tr!("engine-a-lora-may-be"));
         } else if remedies.is_empty() {
-            sentence.push_str(" Another quantisation of the model or another device may help.");
+            sentence.push_str(tr!("engine-another-quantisation-of-the"));
         }
         PictureNote::wrong(sentence, remedies)
     }
@@ -553,7 +552,7 @@ impl Generator<'_> {
 
 /// The note on a picture whose decoding had too little memory as a whole.
 pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
-    let sentence = format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once.");
+    let sentence = tr!("engine-decoded-in-tiles-vae-tiling-has", device);
     PictureNote::of_change(Change::VaeTiling, sentence)
 }
 
@@ -564,7 +563,7 @@ fn tiles_after(shortage: &OutOfMemory) -> PictureNote {
         return decoded_in_tiles(device);
     }
     let wanted = file_size(*bytes_wanted);
-    let sentence = format!("Decoded in tiles (VAE tiling): {device} cannot allocate {wanted} at once, which the whole picture needs.");
+    let sentence = tr!("engine-decoded-in-tiles-vae", device, wanted);
     PictureNote::of_change(Change::VaeTiling, sentence)
 }
 
@@ -573,10 +572,8 @@ fn lora_note(lora: &LoraUse) -> Option<PictureNote> {
     let name = file_name(Path::new(&lora.path));
     let without = vec![Change::WithoutLora { name: name.clone() }];
     match (lora.applied, lora.total) {
-        (0, _) => Some(PictureNote::wrong(format!("The LoRA {name} was not used: it does not fit this model."), without)),
-        (applied, total) if applied < total => {
-            Some(PictureNote::wrong(format!("Only {applied} of {total} parts of the LoRA {name} fit this model and were used."), without))
-        }
+        (0, _) => Some(PictureNote::wrong(tr!("engine-the-lora-was-not", name), without)),
+        (applied, total) if applied < total => Some(PictureNote::wrong(tr!("engine-only-of-parts-of", applied, total, name), without)),
         _ => None,
     }
 }

@@ -32,6 +32,7 @@ use crate::protocol::{End, Event, Failure, JobId, PreviewOptions, Task};
 use crate::state::EngineState;
 use atelier_core::placement::PlacementError;
 use atelier_core::recipe::{FileRole, Recipe};
+use atelier_language::tr;
 use correct::correct_times;
 use error::JobError;
 use generate::{Generator, JobOutput};
@@ -78,10 +79,7 @@ pub(crate) fn run(
         end.unwrap_or_else(End::from)
     } else {
         engine.cache.clear();
-        let failure = Failure::new(
-            "Internal error while generating this picture.",
-            "The model was unloaded; generate again. If this happens again, please report it with the details.",
-        );
+        let failure = Failure::new(tr!("engine-internal-error-while-generating"), tr!("engine-the-model-was-unloaded-generate-again"));
         End::Failed(Failure { log: monitor.log_lines(), ..failure })
     };
     let peaks = monitor.peaks();

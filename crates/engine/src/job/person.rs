@@ -5,6 +5,7 @@ use crate::protocol::Failure;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::StartFit;
 use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_language::tr;
 use atelier_library::face_count;
 use atelier_media::fit_image;
 
@@ -18,19 +19,15 @@ pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<
     if !needs_id_embedding || recipe.person.is_empty() {
         return Ok(());
     }
-    let path = recipe.person.id_embedding.as_deref().ok_or_else(|| {
-        Advice::new(
-            "PhotoMaker v2 needs a face embedding file, which Atelier cannot make.",
-            "Make one with face_detect.py of stable-diffusion.cpp and pass it with --pm-id-embed-path, or choose PhotoMaker v1.",
-        )
-    })?;
+    let path = recipe
+        .person
+        .id_embedding
+        .as_deref()
+        .ok_or_else(|| Advice::new(tr!("engine-photomaker-v2-needs-a"), tr!("engine-make-one-with-face")))?;
     let faces = face_count(path).map_err(|problem| problem.advice)?;
     let pictures = recipe.person.images.len();
     if usize::try_from(faces) != Ok(pictures) {
-        return Err(Advice::new(
-            format!("The face embedding file was made from {faces} pictures, and there are {pictures} pictures of the person."),
-            "Use the same pictures for both; face_detect.py leaves out those in which it finds no face.",
-        ));
+        return Err(Advice::new(tr!("engine-the-face-embedding-file", faces, pictures), tr!("engine-use-the-same-pictures")));
     }
     Ok(())
 }
@@ -40,7 +37,7 @@ pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<
 pub(crate) fn read_person<E: From<Failure>>(recipe: &Recipe, read: impl Fn(&ImageSource) -> Result<Rgb8, E>) -> Result<Vec<Rgb8>, E> {
     let square = |source: &ImageSource| {
         let image = fit_image(&read(source)?, PERSON_SIDE, PERSON_SIDE, StartFit::Crop);
-        image.map_err(|error| E::from(Failure::from(Advice::new(error.to_string(), "Choose another picture of the person."))))
+        image.map_err(|error| E::from(Failure::from(Advice::new(error.to_string(), tr!("engine-choose-another-picture-of")))))
     };
     recipe.person.images.iter().map(square).collect()
 }

@@ -25,6 +25,7 @@ use atelier_core::placement::{Change, Module, PlacementError};
 use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
 use atelier_core::words::{Group, GroupKind, Prompt, SpanKind};
+use atelier_language::tr;
 use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
 
@@ -107,10 +108,7 @@ pub(super) fn prepare(
     let guides = recipe.init.is_some() || recipe.control.is_some() || !recipe.reference_images.is_empty();
     let encodes_upscaled = recipe.hires.as_ref().is_some_and(|hires| hires.latent_upscaler().is_none());
     if !encodes_pictures && (guides || encodes_upscaled) {
-        return Err(JobError::new(
-            "This VAE has no encoder: it cannot read a start, control or reference picture, nor one that is upscaled.",
-            "Choose a whole VAE, or generate from the prompt alone.",
-        ));
+        return Err(JobError::new(tr!("engine-this-vae-has-no"), tr!("engine-choose-a-whole-vae")));
     }
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
@@ -122,11 +120,12 @@ pub(super) fn prepare(
     notes.extend(drop_unusable(&mut recipe, family, sees_pictures));
     notes.extend(words_notes(&recipe, family).into_iter().map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
-    let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
+    let read =
+        |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")));
     // Whichever way reads the start picture.
     let print_note = Cell::new(None);
     let read_fine = |source: &ImageSource| {
-        let read = read_fine_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
+        let read = read_fine_image(source).map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")))?;
         print_note.set(read.fine().and_then(FineColours::print_note));
         Ok::<_, JobError>(read)
     };
@@ -136,14 +135,14 @@ pub(super) fn prepare(
     }
     let has_upscaler = recipe.changes_part() && recipe.upscale.take().is_some();
     if (recipe.changes_part() && recipe.hires.take().is_some()) || has_upscaler {
-        notes.push(PictureNote::changed("The picture is not upscaled: only a part of it is generated."));
+        notes.push(PictureNote::changed(tr!("engine-the-picture-is-not")));
     }
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
     } else {
         let has_second_pass = !recipe.upscales_init() && recipe.hires.take().is_some();
         if recipe.upscale.take().is_some() || has_second_pass {
-            notes.push(PictureNote::changed("The draft is not upscaled: the finished picture is."));
+            notes.push(PictureNote::changed(tr!("engine-the-draft-is-not")));
         }
     }
     let upscaled = recipe.init.as_ref().filter(|_| recipe.upscales_init()).map(|init| read_fine(&init.image)).transpose()?;
@@ -168,8 +167,7 @@ pub(super) fn prepare(
         let asked = settings.size(first);
         if asked != size {
             let (own, wanted) = (format!("{} x {}", size.0, size.1), format!("{} x {}", asked.0, asked.1));
-            let sentence =
-                format!("The upscaled size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels.");
+            let sentence = tr!("engine-the-upscaled-size-is", own, wanted, size_multiple);
             notes.push(PictureNote::changed(sentence));
         }
         let tiles = redraw_tiles(&settings, size, family.model_sizes()).unwrap_or_default();
@@ -185,10 +183,10 @@ pub(super) fn prepare(
     let base = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
 
     let fit = |image: &Rgb8, fit: StartFit| {
-        fit_image(image, base.0, base.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+        fit_image(image, base.0, base.1, fit).map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")))
     };
     if recipe.mask.is_some() && recipe.init.is_none() {
-        return Err(JobError::new("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
+        return Err(JobError::new(tr!("engine-a-mask-needs-a"), tr!("engine-choose-an-init-image")));
     }
     if let Some(Ok(own)) = recipe.mask.as_ref().map(image_size) {
         let fit = if area.is_some() { StartFit::Crop } else { recipe.start_fit };
@@ -205,22 +203,24 @@ pub(super) fn prepare(
             notes.extend(lost.map(PictureNote::changed));
             let redraws_all = |hires: &HiresPlan| hires.settings.strength > 0.0 && hires.settings.latent_upscaler().is_none();
             if recipe.mask.is_some() && hires.as_ref().is_some_and(redraws_all) {
-                notes.push(PictureNote::changed("The second pass generates the whole picture, also outside the mask."));
+                notes.push(PictureNote::changed(tr!("engine-the-second-pass-generates")));
             }
-            let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
+            let cut = start
+                .as_ref()
+                .and_then(|start| cut_note(tr!("engine-start-picture"), (start.width(), start.height()), base, recipe.start_fit));
             notes.extend(cut.map(PictureNote::changed));
             start.map(|start| if keeps(&start) { Ok(start) } else { fit(&start, recipe.start_fit) }).transpose()?
         };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
-        mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
+        mask = read.map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-mask")))?;
     }
     notes.extend(print_note.get().map(PictureNote::changed));
     let control = recipe.control.as_ref().map(|control| read_control(control, base)).transpose().map_err(Failure::from)?;
     if control.is_some() && !reads_control && !recipe.has_control_net() {
-        return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
+        return Err(JobError::new(tr!("engine-a-control-picture-needs"), tr!("engine-choose-a-controlnet-file")));
     }
     if !looks_at_references && !recipe.reference_images.is_empty() {
-        notes.push(PictureNote::changed(format!("{} models look at no reference pictures: they have no effect.", family.label())));
+        notes.push(PictureNote::changed(tr!("engine-models-look-at-no", family = family.label())));
         recipe.reference_images.clear();
     }
     let references = recipe.reference_images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -234,13 +234,13 @@ pub(super) fn prepare(
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
     if leave_out_flash_attention(&mut recipe, &placement.placement) {
-        let why = "Flash attention is off: exact arithmetic on the CPU leaves it out, unless it is asked for.";
+        let why = tr!("engine-flash-attention-is-off");
         notes.push(PictureNote::of_change(Change::FlashAttentionOff, why));
     }
     notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
     let merges_loras = recipe.merges_loras(has_few_bits);
     if recipe.lora_mode == LoraMode::Immediately && !merges_loras && !recipe.loras.is_empty() {
-        notes.push(PictureNote::changed("LoRAs are applied at run time: mapped files cannot be changed in memory."));
+        notes.push(PictureNote::changed(tr!("engine-loras-are-applied-at")));
     }
     let stays = || placement.placement.assignment(Module::Diffusion).is_in_place();
     recipe.lora_mode = LoraMode::of(merges_loras && (recipe.lora_mode == LoraMode::Immediately || stays()));
@@ -288,7 +288,7 @@ pub(super) fn prepare(
 /// What the new picture lacks of a start picture that is generated anew as a whole, in a sentence.
 fn lost_note(fine: &FineColours) -> Option<String> {
     let parts = fine.parts();
-    (!parts.is_empty()).then(|| format!("The new picture is without the start picture's {}: a model keeps none.", sentences::list(&parts)))
+    (!parts.is_empty()).then(|| tr!("engine-the-new-picture-is", list = sentences::list(&parts)))
 }
 
 /// What is cut from a picture that is brought to another shape, in a sentence; `None` where less
@@ -298,7 +298,7 @@ fn cut_note(name: &str, own: (u32, u32), (width, height): (u32, u32), fit: Start
     let scale = (f64::from(width) / own_width).max(f64::from(height) / own_height);
     let cut = (own_width - f64::from(width) / scale).max(own_height - f64::from(height) / scale);
     let is_cut = fit == StartFit::Crop && cut >= 1.0;
-    is_cut.then(|| format!("The {name} of {} x {} is cropped to the shape of {width} x {height}.", own.0, own.1))
+    is_cut.then(|| tr!("engine-the-of-x-is", name, own = own.0, own_2 = own.1, width, height))
 }
 
 /// The parts of its start picture that a recipe generates; `None` where it generates the whole
@@ -316,14 +316,14 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
 fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<PictureNote>) -> bool {
     let (width, height) = snapped_size(recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
-        let sentence = format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels.");
+        let sentence = tr!("engine-the-size-is-now", width, height, size_multiple);
         notes.push(PictureNote::changed(sentence));
     }
     (recipe.width, recipe.height) = (width, height);
     let vae_tiling = is_tiled(recipe);
     if recipe.vae_tiling && !vae_tiling {
         let side = vae_tile_side(recipe);
-        notes.push(PictureNote::changed(format!("VAE tiling is off: the picture is no larger than one tile of {side} pixels.")));
+        notes.push(PictureNote::changed(tr!("engine-vae-tiling-is-off", side)));
     }
     vae_tiling
 }
@@ -336,7 +336,7 @@ fn drop_foreign_schedule(recipe: &mut Recipe, family: Family) -> Option<PictureN
     }
     recipe.scheduler = None;
     let (schedule, family) = (Scheduler::Ays.label(), family.label());
-    let sentence = format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL.");
+    let sentence = tr!("engine-the-noise-schedule-is", family, schedule);
     Some(PictureNote::of_change(Change::OwnSchedule, sentence))
 }
 
@@ -347,8 +347,8 @@ fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<Strin
     let hires = recipe.hires.as_mut().filter(|_| has_pictures || is_upscaled_as_it_is)?;
     let upscaler = hires.latent_upscaler()?;
     hires.latent = None;
-    let reason = if is_upscaled_as_it_is { "a start picture has no latents yet" } else { "this model is given pictures of the first size" };
-    Some(format!("Upscaled by Lanczos in place of {}: {reason}.", upscaler.label()))
+    let reason = if is_upscaled_as_it_is { tr!("engine-a-start-picture-has") } else { tr!("engine-this-model-is-given") };
+    Some(tr!("engine-upscaled-by-lanczos-in", upscaler = upscaler.label(), reason))
 }
 
 /// What is said of words that have a meaning to other models alone.
@@ -361,25 +361,21 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     let has = |kind| prompts.iter().any(|prompt| prompt.spans.iter().any(|span| span.kind == kind));
     let reads_chunks = matches!(family, Family::Sd1 | Family::Sd2 | Family::Sdxl);
     let all = [
-        (weights > 0 && family == Family::Ideogram4, "This model's text encoder reads brackets and weights as text."),
-        (
-            weights > MAX_PHRASES && !recipe.reads_weights(),
-            "The first 32 weights of the prompt count; the words after them are read without.",
-        ),
-        (has(SpanKind::Break) && !reads_chunks, "BREAK means nothing to this model: it reads it as a word."),
-        (has(SpanKind::And), "AND does not join prompts here: it is read as a word."),
+        (weights > 0 && family == Family::Ideogram4, tr!("engine-this-models-text-encoder")),
+        (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
+        (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
+        (has(SpanKind::And), tr!("engine-and-does-not-join")),
     ];
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
 }
 
 /// Gives each range of steps the words that the prompt says of it.
 fn spread_words(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) -> Result<(), JobError> {
-    let failed = |sentence| JobError::new(sentence, "Write fewer changes in square brackets, or choose fewer steps.");
+    let failed = |sentence| JobError::new(sentence, tr!("engine-write-fewer-changes-in"));
     recipe.spread_words(recipe.steps_in_pass(0)).map_err(failed)?;
     let Some(looks_back) = looks_back(recipe).filter(|_| !recipe.earlier_steps.is_empty()) else { return Ok(()) };
     recipe.earlier_steps.clear();
-    let sentence =
-        format!("The words do not change over the steps: with {looks_back} a picture is computed as a whole. Its last words are used.");
+    let sentence = tr!("engine-the-words-do-not", looks_back);
     notes.push(PictureNote::changed(sentence));
     Ok(())
 }
@@ -392,8 +388,8 @@ fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) {
     let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_in_pass(0));
     if recipe.limit_earlier_steps(steps) {
         let sentence = match recipe.earlier_steps.last() {
-            Some(last) => format!("It goes on after step {}: the picture has {steps} steps.", last.until_step),
-            None => "The steps of the earlier picture are not used: this one has too few steps of its own.".to_owned(),
+            Some(last) => tr!("engine-it-goes-on-after", until_step = last.until_step, steps),
+            None => tr!("engine-the-steps-of-the").to_owned(),
         };
         notes.push(PictureNote::changed(sentence));
     }

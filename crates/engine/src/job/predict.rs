@@ -11,6 +11,7 @@ use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 use atelier_core::placement::{DeviceCapacity, DevicePrediction, Phase, Placement, Prediction};
 use atelier_core::recipe::Recipe;
+use atelier_language::tr;
 
 /// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one
 /// before checks.
@@ -48,10 +49,7 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
 
 /// Measured on an H200: 11 s for a small model, 20 s for SDXL, half a minute and more for others.
 fn shader_note(device: &Device) -> String {
-    format!(
-        "First picture of this model on {}: the driver compiles shaders, which can take a minute. Later ones start at once.",
-        device.name
-    )
+    tr!("engine-first-picture-of-this", name = device.name)
 }
 
 /// The device on which nothing but decoding exceeds what there is.
@@ -86,12 +84,12 @@ fn capacity(device: &Device, overhead: &BTreeMap<String, u64>) -> DeviceCapacity
 fn predicted_shortage(device: &DevicePrediction) -> Option<String> {
     let (phase, used) = device.peak();
     (device.missing_bytes() > 0).then(|| {
-        format!(
-            "This may not fit: in the {} phase {} needs {}, and {} are available.",
-            phase.label(),
-            device.name,
-            memory_size(used.total_bytes()),
-            memory_size(device.limit_bytes)
+        tr!(
+            "engine-this-may-not-fit-in-the",
+            phase = phase.label(),
+            name = device.name,
+            total_bytes = memory_size(used.total_bytes()),
+            limit_bytes = memory_size(device.limit_bytes)
         )
     })
 }
@@ -101,12 +99,6 @@ fn measured_shortage(engine: &EngineState, device: &Device, measured: &BTreeMap<
     let bytes = measured.get(&device.name)?;
     let capacity = capacity(device, &engine.history.overhead(std::slice::from_ref(device)));
     let limit = capacity.device.memory_free_bytes.saturating_sub(capacity.overhead_bytes);
-    (device.memory_total_bytes > 0 && *bytes > limit).then(|| {
-        format!(
-            "This may not fit: a similar picture took {} of {}, and {} are available.",
-            memory_size(*bytes),
-            device.name,
-            memory_size(limit)
-        )
-    })
+    (device.memory_total_bytes > 0 && *bytes > limit)
+        .then(|| tr!("engine-this-may-not-fit", bytes = memory_size(*bytes), name = device.name, limit = memory_size(limit)))
 }

@@ -17,6 +17,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, PictureInfo, Rgb8, Samples};
+use atelier_language::tr;
 use atelier_library::Fault;
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours, read_fine_image};
 
@@ -57,7 +58,7 @@ pub(super) fn upscale(
     }
     let devices = devices::list();
     let placement = placement?;
-    let unreadable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
+    let unreadable = |error: PictureError| JobError::new(error.to_string(), tr!("engine-choose-another-picture"));
     let image = read_fine_image(params.image).map_err(unreadable)?;
     let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
     let (width, height) = size.unwrap_or((image.width(), image.height()));
@@ -89,7 +90,7 @@ pub(super) fn upscale(
 /// What becomes of the bits of a picture that is upscaled, in a sentence.
 pub(super) fn fewer_bits_note(start: &Rgb8) -> Option<String> {
     let is_deep = start.fine().is_some_and(|fine| matches!(fine.samples, Samples::Sixteen(_)));
-    is_deep.then(|| "The upscaled picture has 8 bits a channel; the start picture has 16.".to_owned())
+    is_deep.then(|| tr!("engine-the-upscaled-picture-has").to_owned())
 }
 
 /// Upscales a picture by the upscaler's own factor. The upscaler stays open for the next one; a
@@ -131,8 +132,8 @@ pub(super) fn check_upscaler(engine: &EngineState, model: &Path, allow_pickle: b
     match engine.with_headers(|headers| headers.get(model)) {
         Ok(known) if known.kind.role != Some(FileRole::Upscaler) => {
             let name = model.file_name().unwrap_or_default().to_string_lossy();
-            let sentence = format!("{name} is {}, not an upscaler.", known.kind.described());
-            Err(JobError::new(sentence, "Choose an ESRGAN file, for example RealESRGAN x4."))
+            let sentence = tr!("engine-is-not-an-upscaler", name, described = known.kind.described());
+            Err(JobError::new(sentence, tr!("engine-choose-an-esrgan-file")))
         }
         Ok(_) => Ok(()),
         Err(error) if allow_pickle && error.fault == Fault::Pickle => Ok(()),

@@ -5,6 +5,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FamilySetting, Recipe};
 use atelier_core::sentences::capitalized;
+use atelier_language::tr;
 use atelier_library::Family;
 
 /// Takes the settings out of a recipe that have no effect on a model of this family. `sees_pictures`:
@@ -15,7 +16,7 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: 
         let is_of_other_models =
             setting == FamilySetting::StepCache && recipe.step_cache.as_ref().is_some_and(|cache| !family.uses_cache(cache.mode));
         if (is_of_other_models || !family.uses(setting, sees_pictures)) && setting.unset(recipe) {
-            let sentence = format!("{}: {} models have no use for it.", capitalized(setting.name()), family.label());
+            let sentence = tr!("engine-models-have-no-use", capitalized = capitalized(setting.name()), family = family.label());
             notes.push(PictureNote::of_change(Change::Unset { setting }, sentence));
         }
     }
@@ -23,7 +24,7 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: 
     // could begin with.
     if let (Some(looks_back), false) = (looks_back(recipe), recipe.earlier_steps.is_empty()) {
         recipe.earlier_steps.clear();
-        let sentence = format!("The steps of the earlier picture are not used: with {looks_back} each picture is computed as a whole.");
+        let sentence = tr!("engine-the-steps-of-the-earlier-picture", looks_back);
         notes.push(PictureNote::changed(sentence));
     }
     notes
@@ -33,8 +34,8 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: 
 pub(super) fn looks_back(recipe: &Recipe) -> Option<&'static str> {
     let has_momentum = || recipe.sampler_argument("apg_momentum").is_some_and(|momentum| momentum != 0.0);
     match recipe.step_cache {
-        Some(_) => Some("a step cache"),
-        None if has_momentum() => Some("APG's momentum"),
+        Some(_) => Some(tr!("engine-a-step-cache")),
+        None if has_momentum() => Some(tr!("engine-apgs-momentum")),
         None => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Network address of a server: `host:port`.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,7 +17,7 @@ pub struct ServerAddress(String);
 
 /// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not an address; write host:port, for example 192.168.1.20:50052")]
+#[error("{}", tr!("engine-is-not-an-address", reason = _0))]
 pub struct NotAnAddress(String);
 
 impl ServerAddress {

@@ -18,6 +18,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs, Placement, PlanTime, Prediction};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_core::time::{MachineRates, MissingRates, PictureWork, TimeCorrections, TimePrediction, phase_works, predict_time};
+use atelier_language::tr;
 
 /// A message from the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -221,9 +222,10 @@ impl Copies {
     pub fn words(&self) -> String {
         let Self { module, bytes, count, waited_secs, hidden_secs } = self;
         let (module, bytes, waited) = (module.noun(), memory_size(*bytes), seconds(*waited_secs));
-        let beside = if *hidden_secs > 0.0 { format!(", {} copied beside computing", seconds(*hidden_secs)) } else { String::new() };
-        let copies = if *count == 1 { "1 copy".to_owned() } else { format!("{count} copies") };
-        format!("Weights of the {module}: {bytes} in {copies}, {waited} waited{beside}")
+        let beside =
+            if *hidden_secs > 0.0 { tr!("engine-copied-beside-computing", seconds = seconds(*hidden_secs)) } else { String::new() };
+        let copies = if *count == 1 { tr!("engine-1-copy").to_owned() } else { format!("{count} copies") };
+        tr!("engine-weights-of-the-in", module, bytes, copies, waited, beside)
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use atelier_core::advice::Advice;
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 
 /// A server cannot be used. As text: a clause that says what happened, a semicolon, and a clause
 /// that says what to do.
@@ -71,36 +72,36 @@ impl RemoteError {
     /// The clause that says what happened.
     fn problem(&self) -> String {
         match self {
-            Self::Unknown(name) => format!("no machine is named {name}"),
-            Self::Unreachable(server) => format!("nothing responds at {server}"),
-            Self::Silent(server) => format!("{server} accepts the connection but does not respond"),
-            Self::NotAtelier(server) => format!("the program at {server} is not Atelier"),
+            Self::Unknown(name) => tr!("engine-no-machine-is-named", name),
+            Self::Unreachable(server) => tr!("engine-nothing-responds-at", server),
+            Self::Silent(server) => tr!("engine-accepts-the-connection-but", server),
+            Self::NotAtelier(server) => tr!("engine-the-program-at-is", server),
             Self::StockVersion { server, theirs, ours } => {
-                format!("ggml's rpc-server at {server} speaks version {theirs} of its protocol, and this engine {ours}")
+                tr!("engine-ggmls-rpc-server-at-speaks-version", server, theirs, ours)
             }
-            Self::StockNames(server) => format!("ggml's rpc-server at {server} was built with another GGML_MAX_NAME"),
+            Self::StockNames(server) => tr!("engine-ggmls-rpc-server-at", server),
             Self::OtherVersion { server, theirs, ours } => {
-                format!("{server} runs another version of Atelier ({theirs}, here {ours})")
+                tr!("engine-runs-another-version-of", server, theirs, ours)
             }
-            Self::Busy(server) => format!("the devices at {server} are lent to another program"),
-            Self::Lost(server) => format!("the connection to {server} was lost"),
+            Self::Busy(server) => tr!("engine-the-devices-at-are", server),
+            Self::Lost(server) => tr!("engine-the-connection-to-was", server),
         }
     }
 
     /// The clause that says what to do.
-    const fn remedy(&self) -> &'static str {
+    fn remedy(&self) -> &'static str {
         match self {
-            Self::Unknown(_) => "check the name, or use the IP address",
-            Self::Unreachable(_) => "start `atelier serve-device` there, and check the address and the firewall",
-            Self::Silent(_) => "if the machine is busy, try again; otherwise restart `atelier serve-device` there",
-            Self::NotAtelier(_) => "start `atelier serve-device` there, or ggml's rpc-server",
-            Self::StockVersion { .. } => "start `atelier serve-device` there instead, or build rpc-server from the ggml of that version",
+            Self::Unknown(_) => tr!("engine-check-the-name-or"),
+            Self::Unreachable(_) => tr!("engine-start-atelier-serve-device-there-and"),
+            Self::Silent(_) => tr!("engine-if-the-machine-is"),
+            Self::NotAtelier(_) => tr!("engine-start-atelier-serve-device-there-or"),
+            Self::StockVersion { .. } => tr!("engine-start-atelier-serve-device-there-instead"),
             Self::StockNames(_) => {
-                "start `atelier serve-device` there instead, or build rpc-server with -DCMAKE_C_FLAGS=-DGGML_MAX_NAME=128 -DCMAKE_CXX_FLAGS=-DGGML_MAX_NAME=128"
+                tr!("engine-start-atelier-serve-device")
             }
-            Self::OtherVersion { .. } => "install the same version on both machines",
-            Self::Busy(_) => "wait until that program is closed",
-            Self::Lost(_) => "check that `atelier serve-device` still runs there, then try again",
+            Self::OtherVersion { .. } => tr!("engine-install-the-same-version"),
+            Self::Busy(_) => tr!("engine-wait-until-that-program"),
+            Self::Lost(_) => tr!("engine-check-that-atelier-serve"),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::job::checks::cpu_threads;
 use crate::protocol::{Event, Failure, MeasureDevices, MeasuredDevice, MeasuredRates};
 use crate::{devices, failure};
 use atelier_core::device::{Device, DeviceKind};
+use atelier_language::tr;
 
 /// A measurement; clones share it.
 #[derive(Clone)]
@@ -91,7 +92,7 @@ impl Measurement {
     /// `None`: it gave way.
     fn measure(&self, name: &str, store: &RateStore) -> Option<Result<MeasuredRates, Failure>> {
         let Some(device) = devices::list().into_iter().find(|device| device.name == name) else {
-            return Some(Err(Failure::new(format!("{name} no longer exists."), "Check the list of devices.")));
+            return Some(Err(Failure::new(tr!("engine-no-longer-exists", name), tr!("engine-check-the-list-of"))));
         };
         if !self.again
             && let Some(known) = store.measured(&device, self.threads)
@@ -107,8 +108,8 @@ impl Measurement {
             Ok(Err(MeasureError::Stopped)) => None,
             Ok(Err(MeasureError::Failed(error))) => Some(Err(failure::of_call(&error, Vec::new()))),
             Err(_) => Some(Err(Failure::new(
-                format!("Internal error while measuring {name}."),
-                "If this happens again, please report it with the device's name.",
+                tr!("engine-internal-error-while-measuring", name),
+                tr!("engine-if-this-happens-again-please-report"),
             ))),
         }
     }

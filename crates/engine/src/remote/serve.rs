@@ -25,6 +25,7 @@ use crate::devices;
 use crate::ffi;
 use crate::job::checks::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_language::tr;
 
 /// Time limit of a handshake, each way.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
@@ -82,13 +83,13 @@ pub enum ServeEvent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It spoke ggml's own protocol, or none.
-    #[error("the client is not Atelier (a stock ggml RPC client cannot use this server)")]
+    #[error("{}", tr!("engine-the-client-is-not"))]
     Stranger,
-    #[error("no message was received")]
+    #[error("{}", tr!("engine-no-message-was-received"))]
     Silent,
-    #[error("the client is another version of Atelier ({0}); install the same version on both machines")]
+    #[error("{}", tr!("engine-the-client-is-another", reason = _0))]
     OtherVersion(String),
-    #[error("the devices are lent to another program")]
+    #[error("{}", tr!("engine-the-devices-are-lent"))]
     Busy,
 }
 
@@ -96,15 +97,14 @@ pub enum Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not this machine's.
-    #[error("{0} is not an address of this machine; use 127.0.0.1 or one of this machine's addresses")]
+    #[error("{}", tr!("engine-is-not-an-address-of-this", reason = _0))]
     Address(String),
     /// Others could reach it, and nobody said that they may.
     #[error(
-        "{0} can be reached by other machines, and there is no encryption and no login; use an SSH tunnel instead, or add --allow-network in a network you trust"
-    )]
+        "{}", tr!("engine-can-be-reached-by", reason = _0))]
     Network(String),
     /// No such device.
-    #[error("there is no device \"{name}\" on this machine; choose one of {known}")]
+    #[error("{}", tr!("engine-there-is-no-device", name, known))]
     Device {
         /// The name in the request.
         name: String,
@@ -112,7 +112,7 @@ pub enum ServeError {
         known: String,
     },
     /// The port is taken, or not allowed.
-    #[error("cannot listen at {address}: {error}")]
+    #[error("{}", tr!("engine-cannot-listen-at", address, error))]
     Listen {
         address: SocketAddr,
         /// The system's words.

@@ -17,6 +17,7 @@ use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, Module, Placement};
 use atelier_core::recipe::{FileRole, Recipe};
+use atelier_language::tr;
 use atelier_library::Family;
 
 /// Settings that are remembered.
@@ -194,13 +195,13 @@ impl Faults {
                 continue;
             }
             let what = match setting {
-                FaultySetting::FlashAttention => "Flash attention is off",
-                FaultySetting::VaeRange => "The VAE's convolutions are scaled (safe range)",
+                FaultySetting::FlashAttention => tr!("engine-flash-attention-is-off-2"),
+                FaultySetting::VaeRange => tr!("engine-the-vaes-convolutions-are"),
             };
             let why = match (setting, is_guilty) {
-                (FaultySetting::FlashAttention, true) => format!("this model made a single-colour picture with it on {device} before."),
-                (FaultySetting::VaeRange, true) => format!("it made a single-colour picture on {device} before."),
-                (_, false) => format!("the last picture of this model on {device} had a single colour, and this shows whether that helps."),
+                (FaultySetting::FlashAttention, true) => tr!("engine-this-model-made-a", device),
+                (FaultySetting::VaeRange, true) => tr!("engine-it-made-a-single", device),
+                (_, false) => tr!("engine-the-last-picture-of", device),
             };
             setting.change().apply(recipe);
             notes.push(PictureNote::of_change(setting.change(), format!("{what}: {why}")));

@@ -9,6 +9,7 @@ use std::path::Path;
 use parking_lot::Mutex;
 
 use crate::fingerprint::Fingerprint;
+use atelier_language::tr;
 use atelier_library::{Dtype, HeaderCache, Problem, TensorInfo, file_name};
 
 /// Bytes that are read at once; a multiple of the bytes of every number.
@@ -35,11 +36,11 @@ impl FiniteAdapters {
         let name = file_name(path);
         let known = headers.get(path)?;
         let found = first_of_no_number(path, &known.header.tensors)
-            .map_err(|error| Problem::new(format!("{name} cannot be read: {error}."), "Check the file, or remove it from the LoRAs."))?;
+            .map_err(|error| Problem::new(tr!("engine-cannot-be-read", name, error), tr!("engine-check-the-file-or-remove-it")))?;
         if let Some(tensor) = found {
             return Err(Problem::new(
-                format!("{name} is damaged: some of its values are not numbers ({}).", tensor.name),
-                "Download the file again, or remove it from the LoRAs.",
+                tr!("engine-is-damaged-some-of-its-values", name, name_2 = tensor.name),
+                tr!("engine-download-the-file-again-or-remove"),
             ));
         }
         let mut files = self.0.lock();

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use atelier_language::tr;
 use atelier_media::Tool;
 use time::{Date, Month};
 
@@ -156,7 +157,7 @@ pub(super) fn parse_term(term: &str) -> Result<Condition, String> {
     let name = name.to_ascii_lowercase();
     let name = ALIASES.into_iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
     let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
-        return Err(format!("\"{name}\" is not a search field; to search for this text, put it in quotes."));
+        return Err(tr!("index-is-not-a-search", name));
     };
     let (value, operator) = match (&rest[text.len()..], operator) {
         // `rating:>=3` is what some write.
@@ -166,7 +167,7 @@ pub(super) fn parse_term(term: &str) -> Result<Condition, String> {
         other => other,
     };
     if value.trim_matches(['"', ' ']).is_empty() {
-        return Err(format!("\"{}\" needs a value, as in {}.", field.name, field.example));
+        return Err(tr!("index-needs-a-value-as", name = field.name, example = field.example));
     }
     (field.parse)(operator, value)
 }
@@ -178,11 +179,7 @@ fn unquoted(value: &str) -> &str {
 }
 
 fn exactly(operator: Operator, value: &str) -> Result<(), String> {
-    if operator == Operator::Is {
-        Ok(())
-    } else {
-        Err(format!("This field cannot be compared with < or >; write a colon before \"{value}\"."))
-    }
+    if operator == Operator::Is { Ok(()) } else { Err(tr!("index-this-field-cannot-be", value)) }
 }
 
 fn plain(operator: Operator, value: &str, condition: impl FnOnce(String) -> Condition) -> Result<Condition, String> {
@@ -194,11 +191,7 @@ fn plain(operator: Operator, value: &str, condition: impl FnOnce(String) -> Cond
 fn named(operator: Operator, value: &str) -> Result<String, String> {
     exactly(operator, value)?;
     let name = unquoted(value);
-    if name.chars().any(char::is_alphanumeric) {
-        Ok(name.to_owned())
-    } else {
-        Err(format!("\"{name}\" has no letters or digits; write a part of the name."))
-    }
+    if name.chars().any(char::is_alphanumeric) { Ok(name.to_owned()) } else { Err(tr!("index-has-no-letters-or", name)) }
 }
 
 fn one_of<T: Clone>(operator: Operator, value: &str, all: &[(&'static str, T)]) -> Result<T, String> {
@@ -209,7 +202,7 @@ fn one_of<T: Clone>(operator: Operator, value: &str, all: &[(&'static str, T)]) 
 }
 
 fn choices(value: &str, all: impl Iterator<Item = &'static str>) -> String {
-    format!("\"{value}\" is not a value of this field; write one of {}.", all.collect::<Vec<_>>().join(", "))
+    tr!("index-is-not-a-value", value, value_2 = all.collect::<Vec<_>>().join(", "))
 }
 
 fn words(operator: Operator, value: &str, columns: TextColumns) -> Result<Condition, String> {
@@ -219,7 +212,7 @@ fn words(operator: Operator, value: &str, columns: TextColumns) -> Result<Condit
     let text: String = unquoted(inside.unwrap_or(value)).chars().filter(|c| !c.is_control()).collect();
     let text = if is_phrase { text } else { text.trim_end_matches('*').to_owned() };
     if text.is_empty() {
-        return Err("There is nothing between the quotes; write a word there.".to_owned());
+        return Err(tr!("index-there-is-nothing-between").to_owned());
     }
     let matching = if inside.is_some() || text.chars().any(is_written_without_spaces) || !text.chars().any(char::is_alphanumeric) {
         Matching::Inside
@@ -242,7 +235,7 @@ const fn is_written_without_spaces(c: char) -> bool {
 
 fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Condition, String> {
     let value = unquoted(value);
-    let refused = || format!("\"{value}\" is not a whole number; write one, or two with .. between them, such as 1..9.");
+    let refused = || tr!("index-is-not-a-whole", value);
     let number = |text: &str| text.parse::<i64>().map_err(|_| refused());
     let (least, most) = match operator {
         Operator::Is => match range(value) {
@@ -259,7 +252,7 @@ fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Con
 
 fn guidance(operator: Operator, value: &str) -> Result<Condition, String> {
     let value = unquoted(value);
-    let refused = || format!("\"{value}\" is not a number; write one, or two with .. between them, such as 1.5..4.");
+    let refused = || tr!("index-is-not-a-number", value);
     let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite()).ok_or_else(refused);
     let included = |text: Option<&str>| text.map_or(Ok(Bound::Unbounded), |text| number(text).map(Bound::Included));
     Ok(match operator {
@@ -284,7 +277,7 @@ fn range(value: &str) -> Option<(Option<&str>, Option<&str>)> {
 /// A point in time, and the length of the period that its text names, if it names one.
 fn moment(value: &str) -> Result<(Moment, Option<TimeUnit>), String> {
     let value = unquoted(value).to_ascii_lowercase();
-    let refused = || format!("\"{value}\" is not a time; write one such as 12h, 7d, 2w, 3m, 1y, today, yesterday or 2026-11-20.");
+    let refused = || tr!("index-is-not-a-time", value);
     match value.as_str() {
         "today" => return Ok((Moment::DaysBeforeToday(0), Some(TimeUnit::Day))),
         "yesterday" => return Ok((Moment::DaysBeforeToday(1), Some(TimeUnit::Day))),

@@ -8,6 +8,7 @@
 mod condition;
 mod field;
 
+use atelier_language::tr;
 use std::ops::Range;
 
 pub(crate) use condition::{Condition, FlagFilter, IntegerColumn, Matching, Moment, Part, Period, Shape, TextColumns, TimeUnit};
@@ -61,7 +62,7 @@ impl Query {
             from = range.end;
             if terms.len() == MAX_TERMS || range.end > MAX_BYTES {
                 let end = text.trim_end().len();
-                let problem = format!("A search has at most {MAX_TERMS} terms and {MAX_BYTES} characters; shorten it.");
+                let problem = tr!("index-a-search-has-at", max_terms = MAX_TERMS, max_bytes = MAX_BYTES);
                 terms.push(Term { range: range.start..end, is_negated: false, condition: Err(problem) });
                 break;
             }

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use atelier_core::reading::ReadingMarks;
+use atelier_language::tr;
 use rusqlite::{Connection, params};
 
 use self::walk::{FoundFile, Walk, walk};
@@ -101,7 +102,7 @@ impl Database {
     ) -> Result<ScanReport, GalleryError> {
         let folders = all_folders(self.connection())?;
         let folder = folders.iter().find(|it| it.id == folder).cloned();
-        let folder = folder.ok_or_else(|| GalleryError::Refused("This folder is not in the gallery; add the folder first.".to_owned()))?;
+        let folder = folder.ok_or_else(|| GalleryError::Refused(tr!("index-this-folder-is-not").to_owned()))?;
         let mut report = ScanReport::default();
         if !folder.path.is_dir() {
             report.is_folder_missing = true;

@@ -120,7 +120,6 @@ devices-of-compute = , { $bytes } für Berechnung
 devices-runs-on = { $title } läuft auf { $runs_on }{ $takes }{ $pinned }
 devices-pinned = , fixiert
 devices-placement-of-the = Platzierung: { $module }
-devices-unpin = Lösen
 devices-pinned-suggestions-do-not-move-this = Fixiert: Vorschläge bewegen dieses Modul nicht. Zum Lösen P drücken.
 devices-pin-suggestions-do-not = Fixieren: Vorschläge bewegen dieses Modul nicht. Auf der Karte P drücken.
 devices-choose-the-device-of = Das Gerät dieses Moduls und seiner Gewichte wählen.

@@ -112,7 +112,6 @@ devices-of-compute = , { $bytes } of compute
 devices-runs-on = { $title } runs on { $runs_on }{ $takes }{ $pinned }
 devices-pinned = , pinned
 devices-placement-of-the = Placement of the { $module }
-devices-unpin = Unpin
 devices-pinned-suggestions-do-not-move-this = Pinned: suggestions do not move this module. Press P to unpin.
 devices-pin-suggestions-do-not = Pin: suggestions do not move this module. Press P on the card.
 devices-choose-the-device-of = Choose the device of this module and of its weights.

@@ -112,7 +112,6 @@ devices-of-compute = 、計算用{ $bytes }
 devices-runs-on = { $title }は{ $runs_on }で実行{ $takes }{ $pinned }
 devices-pinned = 、固定中
 devices-placement-of-the = { $module }の配置
-devices-unpin = 固定を解除
 devices-pinned-suggestions-do-not-move-this = 固定中：提案はこのモジュールを動かしません。固定を解除するキー：P。
 devices-pin-suggestions-do-not = 固定：提案がこのモジュールを動かさなくなります。カード上のキー：P。
 devices-choose-the-device-of = このモジュールとその重みのデバイスを選びます。

@@ -21,6 +21,7 @@ use super::problem::Problem;
 use alphas::Alphas;
 pub(crate) use alphas::PEFT;
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 use layers::Layers;
 use shapes::damaged;
 
@@ -66,20 +67,20 @@ pub(crate) fn place(
 ) -> Result<AdapterNames, Problem> {
     if !adapter.kind.is_lora {
         return Err(Problem::new(
-            format!("{name} is {}, not a LoRA.", adapter.kind.described()),
-            "Remove it from the LoRAs, or choose another file.",
+            tr!("library-is-not-a-lora", name, described = adapter.kind.described()),
+            tr!("library-remove-it-from-the-loras-or-choose-another-file"),
         ));
     }
-    let made_for = format!("Choose a LoRA made for {}, or remove this one.", family.label());
+    let made_for = tr!("library-choose-a-lora-made", family = family.label());
     if let (Some(of), true) = (adapter.kind.family, family.is_unet())
         && of != family
     {
-        return Err(Problem::new(format!("{name} was made for {}, and the model is {}.", of.label(), family.label()), made_for));
+        return Err(Problem::new(tr!("library-was-made-for-and-the-model", name, of = of.label(), family = family.label()), made_for));
     }
     if family == Family::HidreamO1 {
         return Err(Problem::new(
-            format!("{name} would have no effect: the engine uses no LoRAs with {}.", family.label()),
-            "Remove it from the LoRAs, or choose another model.",
+            tr!("library-would-have-no-effect", name, family = family.label()),
+            tr!("library-remove-it-from-the-loras-or-choose-another"),
         ));
     }
     let changes = changes(name, adapter)?;
@@ -108,13 +109,13 @@ pub(crate) fn place(
                 Ending::Unknown(_) => continue,
             };
             if !taken.insert(new_name.clone()) {
-                return Err(damaged(name, &format!("it changes {} twice", shown(layer))));
+                return Err(damaged(name, &tr!("library-it-changes-twice", shown = shown(layer))));
             }
             names.push((tensor.name.clone(), new_name));
         }
     }
     if names.is_empty() {
-        return Err(Problem::new(format!("{name} was made for another model: nothing in it fits {}.", family.label()), made_for));
+        return Err(Problem::new(tr!("library-was-made-for-another", name, family = family.label()), made_for));
     }
     Ok(names)
 }
@@ -123,7 +124,7 @@ pub(crate) fn place(
 pub(crate) fn note(name: &str, adapter: &IdentifiedFile) -> Option<String> {
     let has_own = adapter.header.tensors.iter().any(|it| matches!(split(&it.name), Some((_, Ending::Weight("alpha")))));
     let unread = Alphas::of(&adapter.header.metadata).unread().filter(|_| !has_own)?;
-    Some(format!("The LoRA {name} is stronger or weaker in places than its settings ask for: {} is not understood.", shown(&unread)))
+    Some(tr!("library-the-lora-is-stronger", name, shown = shown(&unread)))
 }
 
 /// The tensors of an adapter by the layer that they change, in the file's order of layers.
@@ -149,10 +150,7 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
 }
 
 fn uncomputed(name: &str, tensor: &str, what: &str) -> Problem {
-    Problem::new(
-        format!("{name} is of a kind that the engine does not compute: {what} ({}).", shown(tensor)),
-        "Remove it from the LoRAs, or choose one that is a LoRA, LoHa, LoKr or DoRA.",
-    )
+    Problem::new(tr!("library-is-of-a-kind", name, what, shown = shown(tensor)), tr!("library-remove-it-from-the-loras-or"))
 }
 
 #[cfg(test)]

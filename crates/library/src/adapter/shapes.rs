@@ -5,6 +5,7 @@ use super::layers::Place;
 use crate::adapter_endings::{Ending, INPUT_MAGNITUDE_PART, MAGNITUDE_PART};
 use crate::container::{TensorInfo, shown};
 use crate::problem::Problem;
+use atelier_language::tr;
 
 /// The tensors that change the place, each with what it is to the engine.
 type Fitted<'a> = Vec<(Ending, &'a TensorInfo)>;
@@ -47,21 +48,25 @@ impl<'a> Change<'a, '_> {
     }
 
     fn need(&self, part: &str) -> Result<&'a TensorInfo, Problem> {
-        self.get(part).ok_or_else(|| damaged(self.name, &format!("a part of {} is missing", shown(self.layer))))
+        self.get(part).ok_or_else(|| damaged(self.name, &tr!("library-a-part-of-is", shown = shown(self.layer))))
     }
 
     fn mismatch(&self) -> Problem {
-        damaged(self.name, &format!("the two halves of {} do not match", shown(self.layer)))
+        damaged(self.name, &tr!("library-the-two-halves-of", shown = shown(self.layer)))
     }
 
     /// It has this shape, and its place another one.
     fn misfit(&self, rows: u64, columns: u64) -> Problem {
         let Place { rows: right_rows, .. } = self.place;
         let right_columns = self.place.columns();
-        let sentence = format!(
-            "{} does not fit this model: {} is {rows}x{columns} there, and {right_rows}x{right_columns} in the model.",
-            self.name,
-            shown(self.layer)
+        let sentence = tr!(
+            "library-does-not-fit-this-model-is",
+            name = self.name,
+            shown = shown(self.layer),
+            rows,
+            columns,
+            right_rows,
+            right_columns
         );
         Problem::new(sentence, self.hint)
     }
@@ -69,7 +74,7 @@ impl<'a> Change<'a, '_> {
     fn bias(&self) -> Result<Option<&'a TensorInfo>, Problem> {
         let Some((_, bias)) = self.tensors.iter().find(|(ending, _)| *ending == Ending::Bias) else { return Ok(None) };
         if !self.place.layer.has_bias {
-            let sentence = format!("{} does not fit this model: it changes the bias of {}, which has none.", self.name, shown(self.layer));
+            let sentence = tr!("library-does-not-fit-this", name = self.name, shown = shown(self.layer));
             return Err(Problem::new(sentence, self.hint));
         }
         if bias.values() == self.place.rows { Ok(Some(bias)) } else { Err(self.misfit(bias.values(), 1)) }
@@ -82,7 +87,7 @@ impl<'a> Change<'a, '_> {
             // A factor alone changes nothing.
             [] => return Ok(Vec::new()),
             [kind] => (**kind, self.rank(kind)?),
-            _ => return Err(damaged(self.name, &format!("it changes {} in two ways", shown(self.layer)))),
+            _ => return Err(damaged(self.name, &tr!("library-it-changes-in-two", shown = shown(self.layer)))),
         };
         if rank == 0 {
             return Err(self.mismatch());
@@ -91,7 +96,7 @@ impl<'a> Change<'a, '_> {
         for part in ["alpha", "scale"] {
             let Some(factor) = self.get(part) else { continue };
             if factor.values() != 1 {
-                return Err(damaged(self.name, &format!("the {part} of {} is no number", shown(self.layer))));
+                return Err(damaged(self.name, &tr!("library-the-of-is-no", part, shown = shown(self.layer))));
             }
             fitted.push((Ending::Weight(part), factor));
         }
@@ -215,5 +220,5 @@ impl<'a> Change<'a, '_> {
 }
 
 pub(super) fn damaged(name: &str, what: &str) -> Problem {
-    Problem::new(format!("{name} is damaged: {what}."), "Download the file again, or remove it from the LoRAs.")
+    Problem::new(tr!("library-is-damaged", name, what), tr!("library-download-the-file-again-or-remove"))
 }

@@ -6,6 +6,7 @@ use crate::assemble::Missing;
 use crate::manifest::{Defaults, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_language::tr;
 
 /// The id of the built-in model's card; no id of the library has a space.
 pub const BUILTIN_CARD_ID: &str = "built in";
@@ -34,27 +35,27 @@ impl ModelKind {
 
     /// The word shown, for one of them.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Model => "Model",
+            Self::Model => tr!("library-model"),
             Self::Lora => "LoRA",
-            Self::Upscaler => "Upscaler",
-            Self::Cutout => "Cut-out model",
-            Self::Detector => "Detector",
-            Self::Part => "Part",
+            Self::Upscaler => tr!("library-upscaler"),
+            Self::Cutout => tr!("library-cut-out-model-2"),
+            Self::Detector => tr!("library-detector"),
+            Self::Part => tr!("library-part"),
         }
     }
 
     /// The word shown, for all of them.
     #[must_use]
-    pub const fn plural(self) -> &'static str {
+    pub fn plural(self) -> &'static str {
         match self {
-            Self::Model => "Models",
-            Self::Lora => "LoRAs",
-            Self::Upscaler => "Upscalers",
-            Self::Cutout => "Cut-out models",
-            Self::Detector => "Detectors",
-            Self::Part => "Parts",
+            Self::Model => tr!("library-models"),
+            Self::Lora => tr!("library-loras"),
+            Self::Upscaler => tr!("library-upscalers"),
+            Self::Cutout => tr!("library-cut-out-models"),
+            Self::Detector => tr!("library-detectors"),
+            Self::Part => tr!("library-parts"),
         }
     }
 }
@@ -96,12 +97,12 @@ impl Availability {
 
     /// The word shown.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::BuiltIn => "built-in",
-            Self::OnDisk => "on disk",
+            Self::OnDisk => tr!("library-on-disk"),
             Self::Damaged => "damaged",
-            Self::InPlace => "in place",
+            Self::InPlace => tr!("library-in-place"),
             Self::Incomplete => "incomplete",
             Self::Listed => "listed",
             Self::Catalogue => "catalogue",
@@ -110,15 +111,15 @@ impl Availability {
 
     /// The sentence shown beside the word.
     #[must_use]
-    pub const fn tooltip(self) -> &'static str {
+    pub fn tooltip(self) -> &'static str {
         match self {
-            Self::BuiltIn => "Included with Atelier.",
-            Self::OnDisk => "Downloaded by Atelier and ready to use.",
-            Self::Damaged => "A file is missing or damaged. Download the model again.",
-            Self::InPlace => "Used in place, in a folder of yours; Atelier never changes it.",
-            Self::Incomplete => "Other files are needed before this model can be used.",
-            Self::Listed => "On this disk, but cannot be used; see the details.",
-            Self::Catalogue => "Can be downloaded.",
+            Self::BuiltIn => tr!("library-included-with-atelier"),
+            Self::OnDisk => tr!("library-downloaded-by-atelier-and"),
+            Self::Damaged => tr!("library-a-file-is-missing"),
+            Self::InPlace => tr!("library-used-in-place-in"),
+            Self::Incomplete => tr!("library-other-files-are-needed"),
+            Self::Listed => tr!("library-on-this-disk-but"),
+            Self::Catalogue => tr!("library-can-be-downloaded"),
         }
     }
 
@@ -234,9 +235,9 @@ impl ModelCard {
 
     /// The word for its kind; where nobody knows a use for the file, that.
     #[must_use]
-    pub const fn kind_label(&self) -> &'static str {
+    pub fn kind_label(&self) -> &'static str {
         let is_unknown = self.is_loose_file && self.files.is_empty() && matches!(self.kind, ModelKind::Part);
-        if is_unknown { "Unknown file" } else { self.kind.label() }
+        if is_unknown { tr!("library-unknown-file") } else { self.kind.label() }
     }
 
     /// The file of which a smaller copy can be made: the one with its diffusion module, or the text
@@ -295,10 +296,10 @@ impl ModelCard {
             ("Size", size),
             ("Steps", it.steps.map(|it| it.to_string())),
             ("Guidance", it.cfg.map(|it| it.to_string())),
-            ("Distilled guidance", it.distilled_guidance.map(|it| it.to_string())),
+            (tr!("library-distilled-guidance"), it.distilled_guidance.map(|it| it.to_string())),
             ("Sampler", it.sampler.map(|it| it.label().to_owned())),
             ("Scheduler", it.scheduler.map(|it| it.label().to_owned())),
-            ("Flow shift", it.flow_shift.map(|it| it.to_string())),
+            (tr!("library-flow-shift"), it.flow_shift.map(|it| it.to_string())),
         ]
         .into_iter()
         .filter_map(|(head, text)| Some((head, text?)))

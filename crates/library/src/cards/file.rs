@@ -13,10 +13,13 @@ use crate::naming::name_of;
 use crate::shards;
 use atelier_core::recipe::FileRole;
 use atelier_core::sentences::sentence;
+use atelier_language::tr;
 
 /// Why Atelier does not open pickles, in a sentence.
-pub const PICKLE: &str =
-    "Pickle files can execute code when loaded, so Atelier does not open them: get this model as .safetensors or .gguf.";
+#[must_use]
+pub fn why_no_pickles() -> &'static str {
+    tr!("library-pickle-files-can-execute-code-when")
+}
 
 /// The card of a file that belongs to no model of the library. `downloaded`: by Atelier.
 pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
@@ -25,15 +28,15 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
     let role = file.role();
     let problem = match &file.status {
         FileStatus::Unread => None,
-        FileStatus::Pickle => Some(PICKLE.to_owned()),
+        FileStatus::Pickle => Some(why_no_pickles().to_owned()),
         FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
         FileStatus::Known(facts) => match role {
             Some(Role::Part(FileRole::Model | FileRole::Diffusion)) if facts.family.is_some_and(Family::is_video) => {
-                Some("This model makes videos; Atelier makes pictures.".to_owned())
+                Some(tr!("library-this-model-makes-videos").to_owned())
             }
-            Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => Some("Atelier does not know models of this kind.".to_owned()),
+            Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => Some(tr!("library-atelier-does-not-know-models-of").to_owned()),
             Some(_) => None,
-            None => Some("Atelier does not know what this file is for.".to_owned()),
+            None => Some(tr!("library-atelier-does-not-know-what-this").to_owned()),
         },
     };
     let kind = match role {
@@ -51,10 +54,10 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         _ => Availability::Listed,
     };
     let description = match (&file.status, training.and_then(|it| it.usage.clone())) {
-        (FileStatus::Unread, _) => "Not scanned yet.".to_owned(),
+        (FileStatus::Unread, _) => tr!("library-not-scanned-yet").to_owned(),
         (_, Some(usage)) => usage,
         (FileStatus::Known(facts), None) if matches!(kind, ModelKind::Part | ModelKind::Cutout | ModelKind::Detector) => {
-            sentence(&format!("{} in {}", facts.name, facts.quantisation))
+            sentence(&tr!("library-in", name = facts.name, quantisation = facts.quantisation))
         }
         _ => String::new(),
     };
@@ -116,7 +119,7 @@ mod tests {
         let main = Some(Role::Part(FileRole::Model));
         let listed = |kind, words: &str| (kind, Availability::Listed, words.to_owned());
         assert_eq!(of(main, FileStatus::Unread), listed(ModelKind::Model, "Not scanned yet."));
-        assert_eq!(of(main, FileStatus::Pickle), listed(ModelKind::Model, PICKLE));
+        assert_eq!(of(main, FileStatus::Pickle), listed(ModelKind::Model, why_no_pickles()));
         let fault = FileStatus::Faulty { fault: Fault::CutShort, advice: Advice::new("It ends too early.", "Download the file again.") };
         assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Download the file again."));
         assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "This model makes videos; Atelier makes pictures."));

@@ -18,7 +18,7 @@ use crate::models::Models;
 use crate::usage::Usage;
 
 pub use card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind};
-pub use file::PICKLE;
+pub use file::why_no_pickles;
 use model::Sources;
 pub use model::{builtin_card, card_named};
 

@@ -15,6 +15,7 @@ use crate::naming::name_of;
 use crate::shards;
 use crate::usage::ModelUse;
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 
 /// The card of the model that comes with the program.
 #[must_use]
@@ -111,7 +112,7 @@ impl Sources<'_> {
             id: it.id.clone(),
             name: title.unwrap_or_else(|| name_of(&it.main.path)),
             family: Some(it.assembly.family.label().into()),
-            description: format!("{} in {quantisation}, used where it is.", facts.map(|it| it.name.as_str()).unwrap_or_default()),
+            description: tr!("library-in-used-where-it", facts = facts.map(|it| it.name.as_str()).unwrap_or_default(), quantisation),
             availability: match it.assembly.missing.is_empty() {
                 true if downloaded => Availability::OnDisk,
                 true => Availability::InPlace,
@@ -236,7 +237,7 @@ pub(super) fn file_facts(facts: &Facts) -> String {
         some if some < 1e9 => format!("{:.0} M", some / 1e6),
         many => format!("{:.1} B", many / 1e9),
     };
-    format!("{}, {parameters} parameters, {}", facts.name, facts.quantisation)
+    tr!("library-parameters", name = facts.name, parameters, quantisation = facts.quantisation)
 }
 
 /// The trainer's notes beside the trigger words, as heads and texts.
@@ -244,10 +245,10 @@ pub(super) fn trainer_notes(training: &Training) -> Vec<(&'static str, String)> 
     let tags: Vec<&str> = training.tags.iter().take(12).map(|(tag, _)| tag.as_str()).collect();
     [
         ("Author", training.author.clone()),
-        ("Made for", training.base_model.clone()),
+        (tr!("library-made-for"), training.base_model.clone()),
         ("Rank", training.rank.map(|it| it.to_string())),
         ("Usage", training.usage.clone()),
-        ("Trained on", (!tags.is_empty()).then(|| tags.join(", "))),
+        (tr!("library-trained-on"), (!tags.is_empty()).then(|| tags.join(", "))),
     ]
     .into_iter()
     .filter_map(|(head, text)| Some((head, text?)))

@@ -1,6 +1,8 @@
 //! Cuts a JSON array into its entries without understanding them, so that one wrong entry does not
 //! cost the others.
 
+use atelier_language::tr;
+
 /// A part of a catalogue's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
@@ -20,7 +22,7 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
         return if text.trim_start().starts_with('{') {
             vec![entry(text, 0, text.len(), &mut lines)]
         } else {
-            vec![Piece::Wrong { line: lines.line_at(begin), what: "a list of models is expected, in square brackets" }]
+            vec![Piece::Wrong { line: lines.line_at(begin), what: tr!("library-a-list-of-models") }]
         };
     };
     let from = begin + 1;
@@ -41,7 +43,7 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
             '}' => depth = depth.saturating_sub(1),
             ']' if depth > 0 => depth -= 1,
             ',' if depth == 0 && pieces.len() == most => {
-                pieces.push(Piece::Wrong { line: lines.line_at(at), what: "the list is too long; the rest is skipped" });
+                pieces.push(Piece::Wrong { line: lines.line_at(at), what: tr!("library-the-list-is-too") });
                 return pieces;
             }
             ',' if depth == 0 => {
@@ -55,7 +57,7 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
                 let rest = text.get(at + 1..).unwrap_or_default();
                 if !rest.trim().is_empty() {
                     let at = text.len() - rest.trim_start().len();
-                    pieces.push(Piece::Wrong { line: lines.line_at(at), what: "something follows the end of the list" });
+                    pieces.push(Piece::Wrong { line: lines.line_at(at), what: tr!("library-something-follows-the-end") });
                 }
                 return pieces;
             }
@@ -63,7 +65,7 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
         }
     }
     pieces.push(entry(text, start, text.len(), &mut lines));
-    pieces.push(Piece::Wrong { line: lines.line_at(text.len()), what: "the list has no end; a bracket is missing" });
+    pieces.push(Piece::Wrong { line: lines.line_at(text.len()), what: tr!("library-the-list-has-no") });
     pieces
 }
 
@@ -87,7 +89,7 @@ fn entry<'a>(text: &'a str, start: usize, end: usize, lines: &mut Lines<'_>) -> 
     let whole = text.get(start..end).unwrap_or_default();
     let begin = start + (whole.len() - whole.trim_start().len());
     if whole.trim().is_empty() {
-        return Piece::Wrong { line: lines.line_at(start), what: "an entry is missing between two commas" };
+        return Piece::Wrong { line: lines.line_at(start), what: tr!("library-an-entry-is-missing") };
     }
     Piece::Entry { text: whole.trim(), line: lines.line_at(begin) }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::FileStatus;
 use super::walk::FileEntry;
 use atelier_core::paths;
+use atelier_language::tr;
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised
 /// whenever `identify` learns something.
@@ -88,7 +89,7 @@ impl FactsCache {
             text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
         }
         if text.len() as u64 > MAX_BYTES {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are too many model files to remember"));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, tr!("library-there-are-too-many")));
         }
         paths::write_atomic_bytes(&self.path, &text)?;
         self.changed = false;

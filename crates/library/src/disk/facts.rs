@@ -19,6 +19,7 @@ use crate::manifest::Role;
 use crate::onnx::{OnnxHeader, read_onnx_header};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 
 /// The most tags of a LoRA that are kept; a person reads a line of them.
 const MAX_TAGS: usize = 24;
@@ -124,7 +125,7 @@ fn inspect_onnx(path: &Path) -> FileStatus {
     match read_onnx_header(path) {
         Ok(header) if header.is_quantised && header.role().is_some() => FileStatus::Faulty {
             fault: Fault::Unsupported,
-            advice: Advice::new(format!("{} is quantised to 8 bits.", file_name(path)), "Get its 16- or 32-bit form."),
+            advice: Advice::new(tr!("library-is-quantised-to-8", path = file_name(path)), tr!("library-get-its-16-or")),
         },
         Ok(header) => FileStatus::Known(Arc::new(Facts::of_onnx(&header))),
         Err(error) => FileStatus::Faulty { fault: error.fault, advice: error.advice },

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::reading::ReadingMarks;
+use atelier_language::tr;
 use parking_lot::Mutex;
 
 use super::DiskFile;
@@ -356,13 +357,13 @@ impl Worker {
         match read {
             Ok(Ok(status)) => status,
             Ok(Err(_)) => {
-                let hint = "Please report this file; other files are not affected.";
-                faulty(Fault::Damaged, format!("Internal error while reading {name}."), hint)
+                let hint = tr!("library-please-report-this-file");
+                faulty(Fault::Damaged, tr!("library-internal-error-while-reading", name), hint)
             }
             // Not remembered, so that it is tried again.
             Err(_) => {
-                let hint = "Download the file again, or delete it.";
-                faulty(Fault::Unreadable, format!("{name} is skipped until it changes: Atelier crashed while reading this file."), hint)
+                let hint = tr!("library-download-the-file-again-or-delete");
+                faulty(Fault::Unreadable, tr!("library-is-skipped-until-it", name), hint)
             }
         }
     }

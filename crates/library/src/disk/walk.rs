@@ -1,6 +1,7 @@
 //! Walks through a folder and lists the model files in it. Only names, sizes and times are asked
 //! for.
 
+use atelier_language::tr;
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io;
@@ -83,8 +84,7 @@ impl Walker<'_> {
         for entry in entries {
             self.entries += 1;
             if self.is_full() {
-                let sentence =
-                    format!("{} has too many files; some are not listed. Add the folder that contains the models.", path.display());
+                let sentence = tr!("library-has-too-many-files", path = path.display());
                 return self.say(sentence);
             }
             let entry = match entry {
@@ -128,9 +128,12 @@ impl Walker<'_> {
     }
 
     fn problem(&mut self, path: &Path, error: &io::Error) {
-        let advice =
-            if error.kind() == io::ErrorKind::NotFound { "Connect its disk, or remove the folder." } else { "Change its permissions." };
-        self.say(format!("{} cannot be read: {error}. {advice}", path.display()));
+        let advice = if error.kind() == io::ErrorKind::NotFound {
+            tr!("library-connect-its-disk-or")
+        } else {
+            tr!("library-change-its-permissions")
+        };
+        self.say(tr!("library-cannot-be-read-3", path = path.display(), error, advice));
     }
 
     fn say(&mut self, sentence: String) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::yaml::{indented_lines, split_key, unquoted};
 use atelier_core::words::Wildcards;
+use atelier_language::tr;
 
 /// Folder of lists in Atelier's own data.
 pub const WILDCARDS_FOLDER: &str = "wildcards";
@@ -93,7 +94,7 @@ impl WildcardLists {
                 Err(sentence) => notes.push(format!("{}: {sentence}", path.display())),
             }
             if self.lines >= MAX_LINES {
-                notes.push(format!("The first {MAX_LINES} lines of the lists are read."));
+                notes.push(tr!("library-the-first-lines-of", max_lines = MAX_LINES));
                 return;
             }
         }
@@ -134,7 +135,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err("is too large for a list of words".to_owned());
+        return Err(tr!("library-is-too-large-for").to_owned());
     }
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
 use atelier_core::recipe::{ROWS, Recipe, Sampler, Scheduler};
+use atelier_language::tr;
 
 /// The settings that suit a model; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,7 +93,9 @@ impl Defaults {
 fn within<'de, D: Deserializer<'de>>(deserializer: D, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<Option<u32>, D::Error> {
     let value = Option::<u32>::deserialize(deserializer)?;
     match value.filter(|it| !range.contains(it)) {
-        Some(wrong) => Err(de::Error::custom(format!("{wrong} {what} is out of range; choose {} to {}", range.start(), range.end()))),
+        Some(wrong) => {
+            Err(de::Error::custom(tr!("library-is-out-of-range-choose-to", wrong, what, start = range.start(), end = range.end())))
+        }
         None => Ok(value),
     }
 }
@@ -112,7 +115,7 @@ fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
     let value = Option::<f32>::deserialize(deserializer)?;
     match value.filter(|it| !(0.0..=100.0).contains(it)) {
-        Some(wrong) => Err(de::Error::custom(format!("{wrong} is out of range; choose 0 to 100"))),
+        Some(wrong) => Err(de::Error::custom(tr!("library-is-out-of-range", wrong))),
         None => Ok(value),
     }
 }

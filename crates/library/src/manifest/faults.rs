@@ -1,5 +1,6 @@
 //! Faults of a manifest, and of the files that it names.
 
+use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// It could not be read.
-    #[error("{path} could not be read: {source}. Check that the file exists and is readable.", path = path.display())]
+    #[error("{}", tr!("library-could-not-be-read-check-that", path = path.display(), source))]
     Read {
         /// The manifest.
         path: PathBuf,
@@ -15,7 +16,7 @@ pub enum ManifestError {
         source: io::Error,
     },
     /// Something in it is wrong.
-    #[error("{path}, line {line}: {what}. Correct this line, or download the model again.", path = path.display())]
+    #[error("{}", tr!("library-line-correct-this-line", path = path.display(), line, what))]
     Wrong {
         /// The manifest.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum ManifestError {
 #[derive(Debug, thiserror::Error)]
 pub enum FaultyFile {
     /// It is not there, or may not be read.
-    #[error("{path} could not be read: {source}. Download the model again.", path = path.display())]
+    #[error("{}", tr!("library-could-not-be-read-download-the", path = path.display(), source))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -38,13 +39,13 @@ pub enum FaultyFile {
         source: io::Error,
     },
     /// A link leads out of the model's folder.
-    #[error("{path} leads out of the model's folder. Put the file itself there, or download the model again.", path = path.display())]
+    #[error("{}", tr!("library-leads-out-of-the", path = path.display()))]
     Outside {
         /// The file.
         path: PathBuf,
     },
     /// It has another size.
-    #[error("{path} has {found} bytes and should have {expected}. Download the model again.", path = path.display())]
+    #[error("{}", tr!("library-has-bytes-and-should", path = path.display(), found, expected))]
     Size {
         /// The file.
         path: PathBuf,
@@ -54,7 +55,7 @@ pub enum FaultyFile {
         found: u64,
     },
     /// It has other contents.
-    #[error("{path} does not match the checksum in its manifest. The file is damaged: download the model again.", path = path.display())]
+    #[error("{}", tr!("library-does-not-match-the", path = path.display()))]
     Contents {
         /// The file.
         path: PathBuf,

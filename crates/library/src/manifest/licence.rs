@@ -1,5 +1,6 @@
 //! The terms that a model comes under.
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -80,10 +81,10 @@ impl Licence {
 
     /// Their special conditions, in a word or two.
     #[must_use]
-    pub const fn notes(&self) -> Option<&'static str> {
+    pub fn notes(&self) -> Option<&'static str> {
         match (self.is_gated(), self.is_non_commercial()) {
-            (true, true) => Some("needs an account, non-commercial"),
-            (true, false) => Some("needs an account"),
+            (true, true) => Some(tr!("library-needs-an-account-non")),
+            (true, false) => Some(tr!("library-needs-an-account")),
             (false, true) => Some("non-commercial"),
             (false, false) => None,
         }

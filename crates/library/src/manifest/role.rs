@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::recipe::FileRole;
+use atelier_language::tr;
 
 /// Role of a file of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +36,13 @@ impl Role {
 
     /// The name shown to a person.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Part(role) => role.label(),
             Self::Lora => "LoRA",
-            Self::Embedding => "Embedding",
-            Self::Cutout => "Cut-out model",
-            Self::Detector => "Detector",
+            Self::Embedding => tr!("library-embedding"),
+            Self::Cutout => tr!("library-cut-out-model-2"),
+            Self::Detector => tr!("library-detector"),
         }
     }
 
@@ -68,6 +69,6 @@ impl Serialize for Role {
 impl<'de> Deserialize<'de> for Role {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = String::deserialize(deserializer)?;
-        Self::from_key(&key).ok_or_else(|| de::Error::custom(format!("there is no role \"{key}\"")))
+        Self::from_key(&key).ok_or_else(|| de::Error::custom(tr!("library-there-is-no-role", key)))
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Cursor, Write};
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits, Transformations};
 
 use atelier_core::canvas::{PixelRect, TILE_SIDE, TileImage};
+use atelier_language::tr;
 
 /// Most bytes that the decoder takes beside the pixels.
 const DECODER_BYTES: usize = 64 << 20;
@@ -39,15 +40,15 @@ pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut TakeRow<'_>) -
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
     let info = reader.info();
     if (info.color_type, info.bit_depth, info.interlaced) != (ColorType::Rgba, BitDepth::Eight, false) {
-        return Err("a layer is not a plain RGBA picture".into());
+        return Err(tr!("media-a-layer-is-not").into());
     }
     if (info.width, info.height) != (frame.width, frame.height) {
-        return Err("a layer's size does not match the list".into());
+        return Err(tr!("media-a-layers-size-does").into());
     }
     let mut row = vec![0; frame.width as usize * 4];
     for top in frame.top..frame.bottom() {
         if reader.read_row(&mut row).map_err(|error| error.to_string())?.is_none() {
-            return Err("a layer ends too early".into());
+            return Err(tr!("media-a-layer-ends-too").into());
         }
         take(PixelRect { top, height: 1, ..frame }, &row)?;
     }

@@ -2,6 +2,7 @@
 //! is written can be read.
 
 use atelier_core::canvas::{LayerKind, MAX_DOCUMENT_SIDE, MAX_LAYERS, PixelRect, TILE_SIDE};
+use atelier_language::tr;
 
 use super::stored::{FORMAT, StoredCanvas, StoredLayer};
 
@@ -27,7 +28,7 @@ const PICTURE_HEAD_BYTES: u64 = 1 << 20;
 /// # Errors
 /// A clause that says that it is a newer one.
 pub(super) fn check_format(format: u32) -> Result<(), String> {
-    if format > FORMAT { Err("it was written by a newer version of Atelier".into()) } else { Ok(()) }
+    if format > FORMAT { Err(tr!("media-it-was-written-by").into()) } else { Ok(()) }
 }
 
 /// Checks every number of a list, before anything of its pictures is unpacked or packed.
@@ -38,23 +39,23 @@ pub(super) fn check_list(stored: &StoredCanvas) -> Result<(), String> {
     let sides = 1..=MAX_DOCUMENT_SIDE;
     check_format(stored.format)?;
     if !(sides.contains(&stored.width) && sides.contains(&stored.height)) {
-        return Err(format!("{} x {} pixels is not a valid canvas size", stored.width, stored.height));
+        return Err(tr!("media-x-pixels-is-not", width = stored.width, height = stored.height));
     }
     if !(1..=MAX_LAYERS).contains(&stored.layers.len()) {
-        return Err(format!("it has {} layers", stored.layers.len()));
+        return Err(tr!("media-it-has-layers", layers = stored.layers.len()));
     }
     let is_long = |text: &str| text.chars().nth(MAX_TEXT).is_some();
     let has_long_text = |kind: &LayerKind| matches!(kind, LayerKind::Region { words } if is_long(words));
     if stored.layers.iter().any(|layer| is_long(&layer.name) || has_long_text(&layer.kind)) {
-        return Err(format!("a layer's name or words have more than {MAX_TEXT} characters"));
+        return Err(tr!("media-a-layers-name-or", max_text = MAX_TEXT));
     }
     let bounds = PixelRect::of_size(stored.width, stored.height);
     let mut parts = stored.layers.iter().flat_map(StoredLayer::pictures);
     if parts.clone().nth(MAX_PICTURES).is_some() {
-        return Err("its layers have too many parts".into());
+        return Err(tr!("media-its-layers-have-too").into());
     }
     if parts.any(|part| part.is_empty() || part.intersection(&bounds) != part) {
-        return Err("a layer lies outside the canvas".into());
+        return Err(tr!("media-a-layer-lies-outside").into());
     }
     let areas = stored.layers.iter().flat_map(StoredLayer::pictures).map(|part| part.area().saturating_mul(4));
     check_pixel_bytes(areas.fold(0, u64::saturating_add))
@@ -65,7 +66,7 @@ pub(super) fn check_list(stored: &StoredCanvas) -> Result<(), String> {
 /// # Errors
 /// A clause that says that they are too many.
 pub(super) fn check_pixel_bytes(bytes: u64) -> Result<(), String> {
-    if bytes > MAX_PIXEL_BYTES { Err(format!("its layers take more than {} GiB", MAX_PIXEL_BYTES >> 30)) } else { Ok(()) }
+    if bytes > MAX_PIXEL_BYTES { Err(tr!("media-its-layers-take-more", value = MAX_PIXEL_BYTES >> 30)) } else { Ok(()) }
 }
 
 /// Checks the bytes of the list.
@@ -73,7 +74,7 @@ pub(super) fn check_pixel_bytes(bytes: u64) -> Result<(), String> {
 /// # Errors
 /// A clause that says that they are too many.
 pub(super) fn check_list_bytes(bytes: u64) -> Result<(), String> {
-    if bytes > MAX_LIST_BYTES { Err("its list of layers is too long".into()) } else { Ok(()) }
+    if bytes > MAX_LIST_BYTES { Err(tr!("media-its-list-of-layers").into()) } else { Ok(()) }
 }
 
 /// Most bytes of a picture of this size: packing makes noise larger, by half at most (codes of up

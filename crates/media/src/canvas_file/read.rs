@@ -9,6 +9,7 @@ use zip::result::ZipError;
 
 use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, LayerText, PixelRect, TileImage};
+use atelier_language::tr;
 
 use super::layer_png::{put_row, read_png};
 use super::limits::{
@@ -37,7 +38,7 @@ fn read(path: &Path) -> Result<(DocumentContent, Option<CanvasHome>), PictureErr
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     let refused = |reason: String| PictureError::NotACanvas { path: path.to_path_buf(), reason };
     if !file.is_file() {
-        return Err(refused("it is not a file".into()));
+        return Err(refused(tr!("media-it-is-not-a").into()));
     }
     let mut file = File::open(path).map_err(|error| PictureError::read(path, error))?;
     read_archive(&mut file).map_err(refused)
@@ -73,12 +74,12 @@ fn read_archive(file: &mut File) -> Result<(DocumentContent, Option<CanvasHome>)
 pub(super) fn compare(file: &mut File, list: &StoredCanvas, content: &DocumentContent) -> Result<(), String> {
     let mut archive = Archive::open(file)?;
     if archive.list != *list {
-        return Err("its list of layers came back in another form".into());
+        return Err(tr!("media-its-list-of-layers-came-back").into());
     }
     check_pixel_bytes(content.bytes() as u64)?;
     for (index, layer) in content.layers().iter().enumerate() {
         archive.read_layer(index, |row, bytes| {
-            if layer.pixels.read(row) == bytes { Ok(()) } else { Err(format!("layer {} came back with other pixels", index + 1)) }
+            if layer.pixels.read(row) == bytes { Ok(()) } else { Err(tr!("media-layer-came-back-with", index = index + 1)) }
         })?;
     }
     Ok(())
@@ -94,14 +95,14 @@ impl<'a> Archive<'a> {
     fn open(file: &'a mut File) -> Result<Self, String> {
         let broken = |error: std::io::Error| error.to_string();
         if file.metadata().map_err(broken)?.len() > MAX_FILE_BYTES {
-            return Err("it is too large".into());
+            return Err(tr!("media-it-is-too-large").into());
         }
         file.rewind().map_err(broken)?;
         let (file, bound) = BoundedReader::new(file, MAX_CONTENTS_BYTES);
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| format!("it is damaged: {error}"))?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| tr!("media-it-is-damaged", error))?;
         bound.lift();
         let list = entry(&mut zip, LIST_NAME, MAX_LIST_BYTES)?;
-        let unreadable = |error: serde_json::Error| format!("its list cannot be read: {error}");
+        let unreadable = |error: serde_json::Error| tr!("media-its-list-cannot-be", error);
         // A list of a newer version may say what this one does not understand.
         check_format(serde_json::from_slice::<StoredFormat>(&list).map_err(unreadable)?.format)?;
         let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(unreadable)?;
@@ -130,16 +131,16 @@ impl<'a> Archive<'a> {
 /// The bytes of an entry, unpacked, `most` at most.
 fn entry<R: Read + Seek>(zip: &mut ZipArchive<R>, name: &str, most: u64) -> Result<Vec<u8>, String> {
     let entry = zip.by_name(name).map_err(|error| match error {
-        ZipError::FileNotFound => format!("{name} is missing"),
+        ZipError::FileNotFound => tr!("media-is-missing", name),
         error => format!("{name}: {error}"),
     })?;
     if entry.size() > most {
-        return Err(format!("{name} is too large"));
+        return Err(tr!("media-is-too-large", name));
     }
     let mut bytes = Vec::new();
     // What an entry says of its size may be a lie.
     entry.take(most + 1).read_to_end(&mut bytes).map_err(|error| format!("{name}: {error}"))?;
-    if bytes.len() as u64 > most { Err(format!("{name} is too large")) } else { Ok(bytes) }
+    if bytes.len() as u64 > most { Err(tr!("media-is-too-large", name)) } else { Ok(bytes) }
 }
 
 fn bounded(text: &str) -> String {

@@ -7,6 +7,7 @@ use super::finding::Finding;
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_downloads::free_bytes;
+use atelier_language::tr;
 use atelier_library::LibraryConfig;
 
 /// Less room than this is as good as none, in bytes.
@@ -30,24 +31,26 @@ pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
 pub(super) fn folder(topic: &'static str, path: &Path, room: u64) -> Finding {
     let shown = path.display();
     if path.exists() && !path.is_dir() {
-        let hint = "Rename or move that file, or choose another folder in the settings.";
-        return Finding::broken(topic, format!("{shown} is a file where a folder should be."), hint);
+        let hint = tr!("studio-rename-or-move-that");
+        return Finding::broken(topic, tr!("studio-is-a-file-where", shown), hint);
     }
     if let Err(error) = try_to_write(path) {
-        let hint = "Change the permissions, or choose another folder in the settings.";
-        return Finding::broken(topic, format!("{shown} is not writable: {error}."), hint);
+        let hint = tr!("studio-change-the-permissions-or");
+        return Finding::broken(topic, tr!("studio-is-not-writable", shown, error), hint);
     }
-    let made = if path.is_dir() { "" } else { " The folder is created when first needed." };
+    let made = if path.is_dir() { "" } else { tr!("studio-the-folder-is-created") };
     match free_bytes(path) {
-        Ok(free) if free < MIN_FREE => {
-            Finding::broken(topic, format!("The disk of {shown} is full: {} are free.", file_size(free)), "Free some space on that disk.")
-        }
+        Ok(free) if free < MIN_FREE => Finding::broken(
+            topic,
+            tr!("studio-the-disk-of-is-full-are", shown, free = file_size(free)),
+            tr!("studio-free-some-space-on-that-disk"),
+        ),
         Ok(free) if free < room => {
-            let sentence = format!("The disk of {shown} is nearly full: {} are free.", file_size(free));
-            Finding::attention(topic, sentence, "Free some space on that disk, or choose another folder in the settings.")
+            let sentence = tr!("studio-the-disk-of-is", shown, free = file_size(free));
+            Finding::attention(topic, sentence, tr!("studio-free-some-space-on"))
         }
         Ok(free) => Finding::ok(topic, format!("{shown} is writable; {} are free.{made}", file_size(free))),
-        Err(error) => Finding::attention(topic, format!("The free space of {shown} is unknown: {error}."), ""),
+        Err(error) => Finding::attention(topic, tr!("studio-the-free-space-of", shown, error), ""),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::finding::Finding;
 use super::subject::Subject;
 use atelier_core::paths::Paths;
+use atelier_language::tr;
 use atelier_library::disk::{FileStatus, ScanResult, Scanner};
 use atelier_library::{Builtin, BuiltinError, Catalogue, InstalledItem, LibraryConfig, Models, Verdict, downloaded};
 
@@ -18,7 +19,7 @@ pub(super) fn builtin(builtin: &Result<Builtin, BuiltinError>, report: &mut dyn 
     let verified = builtin.as_ref().map_err(ToString::to_string).and_then(|it| it.verify().map_err(|error| error.to_string()));
     report(match verified {
         Ok(()) => Finding::ok(TOPIC, "Complete."),
-        Err(sentence) => Finding::broken(TOPIC, sentence, "Reinstall Atelier to restore the built-in model; other models work without it."),
+        Err(sentence) => Finding::broken(TOPIC, sentence, tr!("studio-reinstall-atelier-to-restore")),
     });
 }
 
@@ -42,7 +43,7 @@ pub(super) fn check(paths: &Paths, subject: &Subject<'_>, report: &mut dyn FnMut
     if subject.sums {
         sums(paths, &models, subject, report);
     } else if !models.installed.is_empty() {
-        report(Finding::ok(TOPIC, "Checksums were not verified; --sums verifies the checksums of downloaded models."));
+        report(Finding::ok(TOPIC, tr!("studio-checksums-were-not-verified")));
     }
 }
 
@@ -62,12 +63,12 @@ fn headers(root: &Path, scan: &ScanResult, report: &mut dyn FnMut(Finding)) {
     if faults > MAX_FAULTS {
         report(Finding::attention(
             TOPIC,
-            format!("{} more files are damaged.", faults - MAX_FAULTS),
-            "List them with: atelier models list.",
+            tr!("studio-more-files-are-damaged", value = faults - MAX_FAULTS),
+            tr!("studio-list-them-with-atelier"),
         ));
     }
     let whole = scan.files.len() - faults;
-    report(Finding::ok(TOPIC, format!("{whole} {} a valid header.", if whole == 1 { "file has" } else { "files have" })));
+    report(Finding::ok(TOPIC, tr!("studio-a-valid-header", whole, whole_2 = if whole == 1 { "file has" } else { "files have" })));
 }
 
 fn sums(paths: &Paths, models: &Models, subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
@@ -90,6 +91,6 @@ fn sums(paths: &Paths, models: &Models, subject: &Subject<'_>, report: &mut dyn 
             let hint = format!("Download it again: atelier models pull {}", item.id());
             report(Finding::broken(TOPIC, format!("{}: {sentence}", file.path.display()), hint));
         }
-        report(Finding::ok(TOPIC, format!("{}: the checksums of {right} files match.", item.id())));
+        report(Finding::ok(TOPIC, tr!("studio-the-checksums-of-files", id = item.id(), right)));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::finding::Finding;
 use crate::settings_file::read_settings_file;
 use atelier_core::paths::Paths;
+use atelier_language::tr;
 use atelier_library::LibraryConfig;
 use atelier_library::disk::{FileStatus, inspect_file};
 
@@ -15,9 +16,9 @@ const TOPIC: &str = "Settings";
 
 pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
     match read_settings_file(&paths.settings_file) {
-        Ok(None) => report(Finding::ok(TOPIC, "No settings file yet; defaults are used.")),
+        Ok(None) => report(Finding::ok(TOPIC, tr!("studio-no-settings-file-yet"))),
         Ok(Some(settings)) => {
-            report(Finding::ok(TOPIC, format!("{} is readable.", paths.settings_file.display())));
+            report(Finding::ok(TOPIC, tr!("studio-is-readable-2", settings_file = paths.settings_file.display())));
             chosen_files(&settings, report);
         }
         Err(problem) => {
@@ -28,15 +29,15 @@ pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
     if let Some(folder) = paths.settings_file.parent()
         && let Some(kept) = kept_aside(folder)
     {
-        let hint = "This file holds settings that could not be read. Delete the file if you no longer need them.";
-        report(Finding::attention(TOPIC, format!("{} exists.", kept.display()), hint));
+        let hint = tr!("studio-this-file-holds-settings");
+        report(Finding::attention(TOPIC, tr!("studio-exists", kept = kept.display()), hint));
     }
     match LibraryConfig::read(&paths.library_file()) {
         Ok(config) => {
             report(Finding::ok("Library settings", "Readable."));
             for folder in config.folders.iter().filter(|it| !it.exists()) {
-                let hint = "Connect its disk, or remove the folder in the Models view.";
-                report(Finding::attention("Folders of models", format!("{} does not exist.", folder.display()), hint));
+                let hint = tr!("studio-connect-its-disk-or");
+                report(Finding::attention("Folders of models", tr!("studio-does-not-exist", folder = folder.display()), hint));
             }
         }
         Err(error) => report(Finding::broken("Library settings", error.to_string(), "")),
@@ -49,12 +50,12 @@ fn chosen_files(settings: &Value, report: &mut dyn FnMut(Finding)) {
     let Some(files) = settings.pointer("/recipe/files").and_then(Value::as_object) else { return };
     for path in files.values().filter_map(Value::as_str).map(Path::new) {
         if !path.is_file() {
-            let hint = "Restore the file, or choose another one in the Create view.";
-            report(Finding::attention(TOPIC, format!("{} no longer exists.", path.display()), hint));
+            let hint = tr!("studio-restore-the-file-or");
+            report(Finding::attention(TOPIC, tr!("studio-no-longer-exists", path = path.display()), hint));
         } else if let FileStatus::Faulty { advice, .. } = inspect_file(path) {
             report(Finding::broken(TOPIC, advice.sentence, advice.hint));
         } else {
-            report(Finding::ok(TOPIC, format!("{} is readable.", file_name(path))));
+            report(Finding::ok(TOPIC, tr!("studio-is-readable", path = file_name(path))));
         }
     }
 }

@@ -5,9 +5,10 @@ use super::subject::{Display, Subject};
 use crate::version;
 use atelier_core::device::{DeviceKind, gpus};
 use atelier_core::format::memory_size;
+use atelier_language::tr;
 
 pub(super) fn program() -> Finding {
-    Finding::ok("Program", format!("Atelier {} with {}.", version::FULL, atelier_engine::version()))
+    Finding::ok("Program", tr!("studio-atelier-with", version = version::FULL, version_2 = atelier_engine::version()))
 }
 
 pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
@@ -17,7 +18,7 @@ pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
     }
     let devices = match &subject.devices {
         Ok(devices) => devices,
-        Err(sentence) => return report(Finding::broken(TOPIC, sentence, "Check your graphics driver, then run the check again.")),
+        Err(sentence) => return report(Finding::broken(TOPIC, sentence, tr!("studio-check-your-graphics-driver"))),
     };
     let name = |device: &atelier_core::device::Device| {
         let memory = if device.memory_total_bytes == 0 { String::new() } else { format!(", {}", memory_size(device.memory_total_bytes)) };
@@ -26,22 +27,18 @@ pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
     let all: Vec<String> = gpus(devices).iter().filter_map(|backends| backends.first()).map(|device| name(device)).collect();
     let is_card = |kind| matches!(kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu);
     if devices.is_empty() {
-        report(Finding::broken(TOPIC, "The engine found no devices.", "Reinstall Atelier."));
+        report(Finding::broken(TOPIC, tr!("studio-the-engine-found-no"), tr!("studio-reinstall-atelier")));
     } else if devices.iter().any(|device| is_card(device.kind)) {
         report(Finding::ok(TOPIC, format!("{}.", all.join("; "))));
     } else {
-        let hint = "Generating works on the CPU, but slower. If this machine has a GPU, install its driver.";
-        report(Finding::attention(TOPIC, format!("No GPU is used, only {}.", all.join("; ")), hint));
+        let hint = tr!("studio-generating-works-on-the");
+        report(Finding::attention(TOPIC, tr!("studio-no-gpu-is-used", all = all.join("; ")), hint));
     }
 }
 
 pub(super) fn display(display: Display) -> Finding {
     match display {
-        Display::Present => Finding::ok("Display", "A display is available."),
-        Display::Absent => Finding::attention(
-            "Display",
-            "No display is available, so the window cannot open.",
-            "Start Atelier from a desktop session; `atelier generate` works without a display.",
-        ),
+        Display::Present => Finding::ok("Display", tr!("studio-a-display-is-available")),
+        Display::Absent => Finding::attention("Display", tr!("studio-no-display-is-available"), tr!("studio-start-atelier-from-a")),
     }
 }

@@ -6,6 +6,7 @@ use std::thread;
 
 use atelier_core::paths;
 use atelier_gallery::{Database, GalleryError, NewPicture, PictureId, PictureKind};
+use atelier_language::tr;
 use atelier_media::export_picture;
 
 use super::message::Export;
@@ -52,8 +53,8 @@ fn export_all(files: &[PathBuf], export: &Export) -> String {
     let (done, failed): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
     let folder = export.folder.display();
     let words = match done.len() {
-        1 => format!("1 picture was exported to {folder}."),
-        count => format!("{count} pictures were exported to {folder}."),
+        1 => tr!("studio-1-picture-was-exported", folder),
+        count => tr!("studio-pictures-were-exported-to", count, folder),
     };
     match failed.into_iter().find_map(Result::err) {
         Some(error) => format!("{words} {} failed: {error}", files.len() - done.len()),

@@ -11,6 +11,7 @@ use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_gallery::{Database, GalleryError, PictureId, PictureSummary, ThumbnailSize, Thumbnails};
+use atelier_language::tr;
 use atelier_media::decode_jpeg;
 
 use super::message::GalleryEvent;
@@ -101,7 +102,7 @@ impl Images {
     /// is read unasked.
     fn send_pixels(&self, database: &Database, marks: &ReadingMarks, id: PictureId) {
         let result = match summary(database, id) {
-            None => Err("This picture is no longer in the gallery.".to_owned()),
+            None => Err(tr!("studio-this-picture-is-no").to_owned()),
             Some(picture) => read_marked(marks, &picture.path).map(Arc::new).map_err(|error| error.to_string()),
         };
         self.events.send(GalleryEvent::Pixels(id, result));

@@ -9,6 +9,7 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_gallery::{Database, GalleryError, ScanReport};
+use atelier_language::tr;
 
 use super::message::{GalleryEvent, send_event};
 
@@ -120,15 +121,14 @@ fn run(
             if std::mem::replace(&mut is_told, true) {
                 continue;
             }
-            sentence.push_str(". Atelier tries again automatically.");
+            sentence.push_str(tr!("studio-atelier-tries-again-automatically"));
         }
         if error.is_damage() {
             if std::mem::replace(&mut is_damage_reported, true) {
                 continue;
             }
             Database::report_damage(&paths.gallery_file())?;
-            "The index of your pictures is damaged. Atelier rebuilds the index at the next start; no pictures or marks are lost."
-                .clone_into(&mut sentence);
+            tr!("studio-the-index-of-your").clone_into(&mut sentence);
         }
         send_event(events, GalleryEvent::Notice(sentence));
     }
@@ -166,10 +166,8 @@ fn left_out_sentence(report: &ScanReport) -> String {
     let (path, others) = report.left_out.split_first().map_or((String::new(), 0), |(it, rest)| (it.display().to_string(), rest.len()));
     let others = match others {
         0 => String::new(),
-        1 => " and another picture".to_owned(),
-        count => format!(" and {count} other pictures"),
+        1 => tr!("studio-and-another-picture").to_owned(),
+        count => tr!("studio-and-other-pictures", count),
     };
-    format!(
-        "Atelier crashed while reading {path}{others}. The file is marked as damaged and skipped until it changes; replace or delete it."
-    )
+    tr!("studio-atelier-crashed-while-reading-the-file", path, others)
 }

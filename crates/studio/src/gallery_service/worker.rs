@@ -9,6 +9,7 @@ use std::time::Duration;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_gallery::{Database, DatabaseVersion, FolderKind, GalleryError, PictureId, Query, SystemTrash};
+use atelier_language::tr;
 
 use super::files;
 use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search, send_event};
@@ -126,7 +127,7 @@ impl Worker {
                 Err(error) => error,
             };
             if !std::mem::replace(&mut is_told, true) {
-                self.notice(format!("The gallery cannot be opened: {error}. Your pictures are in {}.", self.pictures_folder.display()));
+                self.notice(tr!("studio-the-gallery-cannot-be", error, pictures_folder = self.pictures_folder.display()));
                 self.send(GalleryEvent::Found(Arc::default()));
             }
             if !error.is_temporary() {
@@ -157,9 +158,7 @@ impl Worker {
             {
                 self.marks.push_front((ids, mark));
                 if !std::mem::replace(&mut self.are_marks_told, true) {
-                    self.notice(format!(
-                        "Your marks cannot be saved: {error}. They are kept in memory and saved once the disk is writable."
-                    ));
+                    self.notice(tr!("studio-your-marks-cannot-be", error));
                 }
                 return result;
             }
@@ -258,7 +257,7 @@ impl Worker {
         if let Some((path, why)) = failed.first() {
             let others = match failed.len() {
                 1 => String::new(),
-                count => format!(" The same applies to {} others.", count - 1),
+                count => tr!("studio-the-same-applies-to", value = count - 1),
             };
             self.notice(format!("{}: {why}{others}", path.display()));
         }
@@ -266,7 +265,7 @@ impl Worker {
 
     fn add_folder(&mut self, database: &mut Database, scanning: &Scanning, folder: &Path) -> Result<(), GalleryError> {
         if !folder.is_dir() {
-            self.notice(format!("The folder {} does not exist.", folder.display()));
+            self.notice(tr!("studio-the-folder-does-not", folder = folder.display()));
             return Ok(());
         }
         database.add_folder(folder, FolderKind::Added)?;
@@ -290,8 +289,8 @@ impl Worker {
         }
         match added {
             0 => {}
-            1 => self.notice("1 picture was added to the gallery."),
-            _ => self.notice(format!("{added} pictures were added to the gallery.")),
+            1 => self.notice(tr!("studio-1-picture-was-added")),
+            _ => self.notice(tr!("studio-pictures-were-added-to", added)),
         }
         self.publish(database, false);
         Ok(())

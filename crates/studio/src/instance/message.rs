@@ -4,6 +4,7 @@
 //! are bounded before anything is kept, and what is not exactly a message is refused. What is asked
 //! for is no more than a drop of files onto the window does.
 
+use atelier_language::tr;
 use std::path::{Path, PathBuf};
 
 /// First bytes of a message; the digit is the version.
@@ -20,17 +21,17 @@ const MAX_PATH_BYTES: usize = 32 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum MessageError {
-    #[error("it does not start as a message")]
+    #[error("{}", tr!("studio-it-does-not-start"))]
     Magic,
-    #[error("it is too long")]
+    #[error("{}", tr!("studio-it-is-too-long"))]
     TooLong,
-    #[error("it is cut short")]
+    #[error("{}", tr!("studio-it-is-cut-short"))]
     Short,
-    #[error("more bytes follow it")]
+    #[error("{}", tr!("studio-more-bytes-follow-it"))]
     Trailing,
-    #[error("it names too many files")]
+    #[error("{}", tr!("studio-it-names-too-many"))]
     TooMany,
-    #[error("it names a file in a way that no file has")]
+    #[error("{}", tr!("studio-it-names-a-file"))]
     Path,
 }
 

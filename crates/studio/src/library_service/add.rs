@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use atelier_language::tr;
 use atelier_library::Link;
 
 use super::message::LibraryEvent;
@@ -17,7 +18,7 @@ impl Worker {
             } else if let Some(repo) = repository_name(path) {
                 self.open_repository(repo);
             } else {
-                self.notice(format!("{} is not a file, folder or link.", path.display()));
+                self.notice(tr!("studio-is-not-a-file", path = path.display()));
             }
             return;
         };
@@ -25,7 +26,7 @@ impl Worker {
             Some(Link::Repository(repo)) => self.open_repository(repo),
             Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
             Some(link) => self.download_link(&link, None),
-            None => self.notice(format!("{text} does not lead to a file. Paste the URL of a file, or of a repository on Hugging Face.")),
+            None => self.notice(tr!("studio-does-not-lead-to", text)),
         }
     }
 

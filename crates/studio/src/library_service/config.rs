@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use atelier_downloads::Token;
+use atelier_language::tr;
 use atelier_library::disk::{FileStatus, has_model_ending, inspect_file};
-use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, PICKLE};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, why_no_pickles};
 
 use super::message::Message;
 use super::snapshot::TokenState;
@@ -47,12 +48,12 @@ impl Worker {
         let folder = if is_model { path.parent().unwrap_or(path) } else { path };
         let is_known = self.scan.folders.iter().flat_map(|it| &it.roots).any(|(root, _)| folder.starts_with(root));
         if is_known {
-            self.notice(format!("{} is already in the library.", path.display()));
+            self.notice(tr!("studio-is-already-in-the", path = path.display()));
             self.rescan();
             return;
         }
         if self.change_config(|config| config.add_folder(folder)) {
-            self.notice(format!("{} is used in place. Atelier never changes anything in this folder.", folder.display()));
+            self.notice(tr!("studio-is-used-in-place", folder = folder.display()));
             self.scan_folders();
         }
     }
@@ -131,13 +132,13 @@ impl Worker {
             let _ = messages.send(Message::TokenSaved(token, result));
         });
         if spawned.is_err() {
-            self.notice("The token could not be saved. Try again.");
+            self.notice(tr!("studio-the-token-could-not-be-saved"));
         }
     }
 
     pub(super) fn token_saved(&mut self, token: Option<Token>, result: std::io::Result<()>) {
         if let Err(error) = result {
-            self.notice(format!("The token could not be saved: {error}. The token is used until Atelier is closed."));
+            self.notice(tr!("studio-the-token-could-not", error));
         }
         let is_saved = (self.options.tokens)(&self.options.paths.downloads()).load().is_some();
         self.token = match &token {
@@ -154,12 +155,12 @@ impl Worker {
 fn why_no_model(path: &Path) -> Option<String> {
     let name = path.display();
     if !has_model_ending(path) {
-        return Some(format!("{name} is no model file. Add the folder where your models are."));
+        return Some(tr!("studio-is-no-model-file", name));
     }
     match inspect_file(path) {
-        FileStatus::Faulty { advice, .. } => Some(format!("Nothing was added. {advice}")),
-        FileStatus::Pickle => Some(format!("Nothing was added. {name} is a pickle. {PICKLE}")),
-        FileStatus::Known(facts) if facts.role.is_none() => Some(format!("Nothing was added. Atelier does not know what {name} is for.")),
+        FileStatus::Faulty { advice, .. } => Some(tr!("studio-nothing-was-added", advice)),
+        FileStatus::Pickle => Some(tr!("studio-nothing-was-added-is", name, pickle = why_no_pickles())),
+        FileStatus::Known(facts) if facts.role.is_none() => Some(tr!("studio-nothing-was-added-atelier", name)),
         FileStatus::Known(_) | FileStatus::Unread => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use atelier_downloads::{DownloadJob, Downloads, Event, HubFile, Options, QueueError, StartError};
+use atelier_language::tr;
 use atelier_library::{Link, Problem, check_probed_name, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
@@ -30,7 +31,7 @@ impl Worker {
                 self.downloads = Some(downloads);
                 DownloadsState::Ready
             }
-            Err(error @ StartError::InUse) => DownloadsState::Refused(format!("{error} Everything else works.")),
+            Err(error @ StartError::InUse) => DownloadsState::Refused(tr!("studio-everything-else-works", error)),
             Err(error) => DownloadsState::Refused(error.to_string()),
         };
         self.send(LibraryEvent::DownloadsState(state));
@@ -42,7 +43,7 @@ impl Worker {
         match self.downloads.as_ref().map(command) {
             Some(Ok(())) => {}
             Some(Err(error)) => self.notice(error.to_string()),
-            None => self.notice("Downloads are unavailable; see Downloads for the reason."),
+            None => self.notice(tr!("studio-downloads-are-unavailable-see")),
         }
     }
 
@@ -65,7 +66,7 @@ impl Worker {
 
     pub(super) fn download_missing(&self, id: &str) {
         let Some(loose) = self.models.loose.iter().find(|it| it.id == id) else {
-            return self.notice("This model no longer exists.");
+            return self.notice(tr!("studio-this-model-no-longer"));
         };
         let name = loose.main.path.file_stem().unwrap_or_default().to_string_lossy();
         self.enqueue(parts_job(&loose.id, &name, &loose.assembly.missing, &self.models_root()));
@@ -73,7 +74,7 @@ impl Worker {
 
     pub(super) fn download_hub_file(&self, repo: &str, file: HubFile) {
         let link = Link::File { repo: repo.to_owned(), path: file.path, revision: "main".into() };
-        let Some(mut job) = link.job(None) else { return self.notice("This file name is not allowed on this disk.") };
+        let Some(mut job) = link.job(None) else { return self.notice(tr!("studio-this-file-name-is")) };
         for request in &mut job.files {
             (request.size, request.sha256) = (Some(file.size), file.sha256);
         }
@@ -82,10 +83,10 @@ impl Worker {
 
     /// `name`: file name given by the server, where it was asked.
     pub(super) fn download_link(&self, link: &Link, name: Option<&str>) {
-        let Some(job) = link.job(name) else { return self.notice("The file name of this link is not allowed on this disk.") };
+        let Some(job) = link.job(name) else { return self.notice(tr!("studio-the-file-name-of")) };
         let name = job.name.clone();
         self.with_downloads(|it| it.add(job));
-        self.notice(format!("{name} was added to the downloads."));
+        self.notice(tr!("studio-was-added-to-the", name));
     }
 
     /// Forwards the events of the queue.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use atelier_core::format::file_size;
+use atelier_language::tr;
 use atelier_library::{InstalledItem, Models, Removal, RemovalError, Verdict, Verified, downloaded, file_name};
 
 use super::message::{CheckedFile, FileCheck, LibraryEvent, Message, RemovalPreview};
@@ -21,7 +22,7 @@ impl Worker {
             return;
         }
         if downloaded_item(&self.models, id).is_none() {
-            return self.notice("This model no longer exists.");
+            return self.notice(tr!("studio-this-model-no-longer"));
         }
         let models = Arc::clone(&self.models);
         let downloaded = downloaded(&self.options.paths.downloads());
@@ -100,7 +101,7 @@ impl Worker {
         let removed =
             self.plan_removal(id).and_then(|(removal, name)| removal.carry_out(&mut |path| trash(path)).map(|()| (removal, name)));
         match removed {
-            Ok((removal, name)) => self.notice(format!("{name} is in the trash: {}.", file_size(removal.bytes))),
+            Ok((removal, name)) => self.notice(tr!("studio-is-in-the-trash", name, bytes = file_size(removal.bytes))),
             Err(error) => self.notice(error.to_string()),
         }
         self.rebuild();
@@ -117,7 +118,7 @@ fn downloaded_item<'m>(models: &'m Models, id: &str) -> Option<InstalledItem<'m>
 fn checked_file(file: &Verified) -> CheckedFile {
     let (is_right, words) = match &file.verdict {
         Verdict::Right => (true, "right".into()),
-        Verdict::Unknown(_) => (true, "the header is valid; no checksum is published".into()),
+        Verdict::Unknown(_) => (true, tr!("studio-the-header-is-valid").into()),
         Verdict::Wrong(fault) => (false, fault.to_string()),
         Verdict::Damaged(sentence) => (false, sentence.clone()),
     };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Part, PartialRecipe, RecallPart, Recipe};
 use atelier_core::words::{take_loras, take_loras_if};
+use atelier_language::tr;
 use atelier_library::{Builtin, lora_named};
 
 pub use prompt_loras::add_named_loras;
@@ -163,7 +164,7 @@ impl NextRecipe {
         use FileRole::{Diffusion, Model, Taesd, Vae};
         let files = &self.recipe.files;
         let lone = files.get(Model).is_none() && files.get(Diffusion).is_some();
-        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models of this kind also need a VAE.")
+        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some(tr!("studio-most-models-of-this"))
     }
 
     /// True if the recipe has these files.

@@ -1,5 +1,7 @@
 //! What a recipe lacks before a picture can be made.
 
+use atelier_language::tr;
+
 /// The first requirement of a picture that is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnmetRequirement {
@@ -24,16 +26,16 @@ pub enum UnmetRequirement {
 impl UnmetRequirement {
     /// The next step for the person, as a sentence.
     #[must_use]
-    pub const fn sentence(self) -> &'static str {
+    pub fn sentence(self) -> &'static str {
         match self {
-            Self::Model => "Choose a model to start.",
-            Self::TextEncoder => "Add the text encoder that belongs to this model.",
-            Self::Prompt => "Write a prompt first.",
-            Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
-            Self::Person => "PhotoMaker needs pictures of a person: add one among the guides, or take its file out of the model.",
-            Self::Photomaker => "The pictures of a person need a PhotoMaker: add its file to the model, or remove the pictures.",
-            Self::PersonWord => "Write the word img once in the prompt, after the word for the person: a woman img by a lake.",
-            Self::Lora => "The prompt uses an unknown LoRA: add its file, or remove its tag.",
+            Self::Model => tr!("studio-choose-a-model-to"),
+            Self::TextEncoder => tr!("studio-add-the-text-encoder"),
+            Self::Prompt => tr!("studio-write-a-prompt-first"),
+            Self::Controlnet => tr!("studio-the-control-picture-needs"),
+            Self::Person => tr!("studio-photomaker-needs-pictures-of"),
+            Self::Photomaker => tr!("studio-the-pictures-of-a"),
+            Self::PersonWord => tr!("studio-write-the-word-img"),
+            Self::Lora => tr!("studio-the-prompt-uses-an"),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, kept_seed};
 use atelier_core::sentences;
+use atelier_language::tr;
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
 
@@ -65,13 +66,13 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         };
         if has_other_weights {
             let tool = tool.label();
-            it.differences.push(format!("{tool} uses another syntax for prompt weights: Atelier's is (word:1.2)."));
+            it.differences.push(tr!("studio-uses-another-syntax-for", tool));
         }
     }
     if let Some(negative) = &from.negative_prompt {
         it.settings.negative_prompt = Some(negative.clone());
         if !negative.is_empty() {
-            it.understand("Negative prompt", shortened(negative));
+            it.understand(tr!("studio-negative-prompt-2"), shortened(negative));
         }
     }
 }
@@ -137,7 +138,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     }
     if let Some(guidance) = from.distilled_guidance {
         it.settings.distilled_guidance = Some(guidance);
-        it.understand("Distilled guidance", guidance.to_string());
+        it.understand(tr!("studio-distilled-guidance"), guidance.to_string());
     }
     let (mut sampler, mut scheduler) = (None, None);
     if let Some(name) = &from.sampler {
@@ -146,7 +147,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
             it.understand("Sampler", named(sampler.label(), name));
         } else {
             it.leave("Sampler", name);
-            it.differences.push(format!("Atelier has no sampler named {name}: your choice is kept."));
+            it.differences.push(tr!("studio-atelier-has-no-sampler", name));
         }
     }
     if let Some(name) = &from.scheduler {
@@ -155,7 +156,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
             it.understand("Scheduler", named(scheduler.label(), name));
         } else {
             it.leave("Scheduler", name);
-            it.differences.push(format!("Atelier has no scheduler named {name}: your choice is kept."));
+            it.differences.push(tr!("studio-atelier-has-no-scheduler", name));
         }
     } else if let Some(scheduler) = scheduler {
         it.understand("Scheduler", scheduler.label());
@@ -164,15 +165,15 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     it.settings.scheduler = scheduler.map(Some);
     if let Some(shift) = from.flow_shift {
         it.settings.flow_shift = Some(Some(shift));
-        it.understand("Flow shift", shift.to_string());
+        it.understand(tr!("studio-flow-shift"), shift.to_string());
     }
     if let Some(guidance) = from.image_guidance {
         it.settings.image_guidance = Some(Some(guidance));
-        it.understand("Image guidance", guidance.to_string());
+        it.understand(tr!("studio-image-guidance"), guidance.to_string());
     }
     if let Some([x, y]) = from.seamless {
         (it.settings.seamless_x, it.settings.seamless_y) = (Some(x), Some(y));
-        let edges = [(x, "left and right"), (y, "top and bottom")];
+        let edges = [(x, tr!("studio-left-and-right")), (y, tr!("studio-top-and-bottom"))];
         let edges: Vec<&str> = edges.into_iter().filter(|(is_seamless, _)| *is_seamless).map(|(_, edges)| edges).collect();
         it.understand("Seamless", if edges.is_empty() { "no".to_owned() } else { edges.join(", ") });
     }
@@ -191,8 +192,8 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
         control_picture(control, it);
     }
     if let Some(strength) = from.strength {
-        it.leave("Start picture", format!("strength {strength}"));
-        it.differences.push("The start picture is not in the file.".to_owned());
+        it.leave(tr!("studio-start-picture"), tr!("studio-strength", strength));
+        it.differences.push(tr!("studio-the-start-picture-is").to_owned());
     }
 }
 
@@ -202,14 +203,14 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
     let upscaler = found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()));
     let latent: Option<LatentUpscaler> = name.parse().ok().filter(|_| upscaler.is_none());
     if upscaler.is_none() && latent.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
-        it.differences.push(format!("The picture was upscaled by {name}: Atelier upscales with Lanczos."));
+        it.differences.push(tr!("studio-the-picture-was-upscaled", name));
     }
     let usual = Hires::default();
     let strength = from.strength.unwrap_or(usual.strength);
     let hires = Hires { scale: from.scale, target: from.size, strength, steps: from.steps, upscaler, latent, ..usual };
-    let steps = hires.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
-    let size = hires.target.map_or_else(|| format!("{} times", hires.scale), |(width, height)| format!("to {width} × {height}"));
-    it.understand("Upscaled", format!("{size}, strength {}{steps}", hires.strength));
+    let steps = hires.steps.map(|steps| tr!("studio-steps", steps)).unwrap_or_default();
+    let size = hires.target.map_or_else(|| tr!("studio-times", scale = hires.scale), |(width, height)| tr!("studio-to", width, height));
+    it.understand("Upscaled", tr!("studio-strength-2", size, strength = hires.strength, steps));
     it.settings.hires = Some(Some(hires));
 }
 
@@ -219,19 +220,19 @@ fn control_picture(from: &PictureControl, it: &mut Translation) {
         Some(preprocessor) => named(preprocessor.label(), module),
         None => module.to_owned(),
     });
-    let strength = from.strength.map(|strength| format!("strength {strength}"));
+    let strength = from.strength.map(|strength| tr!("studio-strength", strength));
     let range = (from.start.unwrap_or(0.0), from.end.unwrap_or(ControlImage::USUAL_END));
-    let steps = (range != (0.0, ControlImage::USUAL_END)).then(|| format!("from {} to {} of the steps", range.0, range.1));
+    let steps = (range != (0.0, ControlImage::USUAL_END)).then(|| tr!("studio-from-to-of-the", range = range.0, range_2 = range.1));
     let parts: Vec<String> = [from.model.clone(), made, strength, steps].into_iter().flatten().collect();
-    it.leave("Control picture", shortened(&parts.join(", ")));
-    it.differences.push("The control picture is not in the file.".to_owned());
+    it.leave(tr!("studio-control-picture"), shortened(&parts.join(", ")));
+    it.differences.push(tr!("studio-the-control-picture-is").to_owned());
 }
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
     let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default()) else {
         it.leave("Seed", seed.to_string());
-        it.differences.push(format!("Seed {seed} is too large: Atelier's go to {}. Your seed is kept.", i64::MAX));
+        it.differences.push(tr!("studio-seed-is-too-large", seed, i64 = i64::MAX));
         return;
     };
     it.settings.seed = Some(kept);
@@ -239,7 +240,7 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         it.understand("Seed", seed.to_string());
     } else {
         it.understand("Seed", format!("{kept} ({seed})"));
-        it.differences.push(format!("Seed {seed} is written {kept}: the generator reads its last 32 bits, so the noise is the same."));
+        it.differences.push(tr!("studio-seed-is-written-the", seed, kept));
     }
     if let Some(rng) = from.rng {
         it.settings.rng = Some(rng);
@@ -247,8 +248,8 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         return;
     }
     let sentence = match tool {
-        Tool::A1111 => "The file does not name the noise generator: the same seed may give another picture.".to_owned(),
-        _ => format!("{} uses another noise generator: the same seed gives another picture.", tool.label()),
+        Tool::A1111 => tr!("studio-the-file-does-not").to_owned(),
+        _ => tr!("studio-uses-another-noise-generator", tool = tool.label()),
     };
     it.differences.push(sentence);
 }
@@ -260,14 +261,14 @@ fn unread(from: &PictureSettings, it: &mut Translation) {
     let has_negative = from.not_understood.iter().any(|(name, _)| name.starts_with("negative"));
     let settings = [
         ("prompt", from.prompt.is_none()),
-        ("negative prompt", from.negative_prompt.is_none() && has_negative),
+        (tr!("studio-negative-prompt"), from.negative_prompt.is_none() && has_negative),
         ("size", from.size.is_none()),
         ("steps", from.steps.is_none()),
         ("seed", from.seed.is_none()),
     ];
     let names: Vec<String> = settings.into_iter().filter(|(_, is_unread)| *is_unread).map(|(name, _)| name.to_owned()).collect();
     if !names.is_empty() {
-        it.differences.push(format!("Not readable in the picture: {}. Set them yourself.", sentences::list(&names)));
+        it.differences.push(tr!("studio-not-readable-in-the", list = sentences::list(&names)));
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, RequiredFile};
+use atelier_language::tr;
 use atelier_library::ModelKind;
 use atelier_media::{MissingFile, PictureSettings, StoredRecipe, Tool, read_settings};
 
@@ -113,7 +114,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
             it.missing.push(MissingModel { kind: ModelKind::Part, remedy: remedy(ModelKind::Part, &name), name });
         } else {
             let kind = if need == RequiredFile::IdEmbedding { "file" } else { "picture" };
-            it.differences.push(format!("The {kind} {name} is not in the picture's folder."));
+            it.differences.push(tr!("studio-the-is-not-in", kind, name));
         }
     }
     it

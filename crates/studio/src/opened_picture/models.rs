@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::format::file_size;
+use atelier_language::tr;
 use atelier_library::{CardFile, ModelCard, ModelKind, Role};
 
 /// Hexadecimal digits of a hash that tell files apart; A1111 writes ten of SHA-256.
@@ -59,12 +60,12 @@ impl MissingModel {
         match &self.remedy {
             Some(ModelRemedy::Download { name: offered, bytes, .. }) => {
                 let size = bytes.map(|bytes| format!(" ({})", file_size(bytes))).unwrap_or_default();
-                format!("{what} {name} is not on this machine. Download it as {offered}{size}.")
+                tr!("studio-is-not-on-this-machine-download", what, name, offered, size)
             }
             Some(ModelRemedy::Nearest { name: near, .. }) => {
-                format!("{what} {name} is not on this machine. {near} has a similar name.")
+                tr!("studio-is-not-on-this-machine-has", what, name, near)
             }
-            None => format!("{what} {name} is not on this machine."),
+            None => tr!("studio-is-not-on-this", what, name),
         }
     }
 }

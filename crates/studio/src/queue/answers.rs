@@ -5,15 +5,13 @@ use std::time::Instant;
 use atelier_core::advice::Advice;
 use atelier_gallery::GalleryError;
 use atelier_gallery::queue::{JobState, NewJob, QueuedJobId};
+use atelier_language::tr;
 
 use super::active::StopReason;
 use super::change::Change;
 use super::message::{CrashAnswer, QueueEvent, QueueRequest};
 use super::sources::write_pixels;
 use super::worker::Worker;
-
-/// Sentence about a job whose question was answered by "leave it".
-const LEFT: &str = "The job waits until you resume it.";
 
 impl Worker {
     /// Carries a request out: what needs no disk at once, the rest in its order.
@@ -86,7 +84,7 @@ impl Worker {
             if error.is_temporary() {
                 return Err(error);
             }
-            return Ok(Err(Advice::new(error.to_string(), "Check that the folder is writable, then try again.")));
+            return Ok(Err(Advice::new(error.to_string(), tr!("studio-check-that-the-folder"))));
         }
         if let (Some(models), Some(name)) = (&self.options.models, &job.wanted_model)
             && let Some(defaults) = models.defaults(name)
@@ -126,7 +124,7 @@ impl Worker {
                     self.database.retry_job(id)?;
                 }
             }
-            CrashAnswer::Leave => self.database.leave_held_jobs(LEFT)?,
+            CrashAnswer::Leave => self.database.leave_held_jobs(tr!("studio-the-job-waits-until"))?,
             CrashAnswer::Cancel => {
                 for id in questions {
                     self.database.cancel_job(id)?;

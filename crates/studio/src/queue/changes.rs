@@ -8,6 +8,7 @@ use atelier_core::advice::Advice;
 use atelier_engine::{End, JobId, Picture};
 use atelier_gallery::GalleryError;
 use atelier_gallery::queue::{JobOutcome, JobState, Owner, Pace, PauseMode, QueuedJob, QueuedJobId};
+use atelier_language::tr;
 
 use super::active::{ActiveJob, StopReason};
 use super::change::{Change, DiskTrouble, EndedRun, UnkeptPicture};
@@ -53,7 +54,7 @@ impl Worker {
                 if let Change::Request(request) = &change
                     && let QueueRequest::AddFor(ticket, _) = &**request
                 {
-                    let advice = Advice::new(format!("The job was not added: {error}."), "");
+                    let advice = Advice::new(tr!("studio-the-job-was-not", error), "");
                     self.events.send(QueueEvent::Added { ticket: *ticket, job: Err(advice) });
                 }
                 continue;
@@ -71,13 +72,13 @@ impl Worker {
             return;
         }
         let hint = if error.is_damage() {
-            "Restart Atelier: the index is rebuilt, and waiting jobs are kept."
+            tr!("studio-restart-atelier-the-index")
         } else if self.options.is_window {
-            "Free some disk space: unsaved changes are kept until then, and the queue resumes automatically."
+            tr!("studio-free-some-disk-space-unsaved-changes")
         } else {
-            "Free some disk space, then run the remaining jobs with: atelier queue run"
+            tr!("studio-free-some-disk-space")
         };
-        self.problem(Advice::new(format!("The queue cannot be written to disk: {error}."), hint));
+        self.problem(Advice::new(tr!("studio-the-queue-cannot-be", error), hint));
     }
 
     /// The value; where the database refuses, nothing begins until it no longer does.

@@ -11,6 +11,7 @@ use atelier_core::stored_file::is_disk_trouble;
 use atelier_engine::Picture;
 use atelier_gallery::queue::{PictureReservation, QueuedJob};
 use atelier_gallery::{Database, GalleryError};
+use atelier_language::tr;
 use atelier_media::picture_file_names;
 
 use crate::made_from;
@@ -28,8 +29,8 @@ pub(super) struct KeepError {
 
 impl KeepError {
     fn new(reason: &str) -> Self {
-        let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier. The queue is paused.";
-        Self { advice: Advice::new(format!("A picture could not be saved: {reason}."), hint), error: None }
+        let hint = tr!("studio-the-picture-is-still");
+        Self { advice: Advice::new(tr!("studio-a-picture-could-not-be-saved-2", reason), hint), error: None }
     }
 
     fn of(error: GalleryError) -> Self {
@@ -37,15 +38,12 @@ impl KeepError {
             return Self::new(&error.to_string());
         }
         let advice = Self::waits();
-        Self { advice: Advice::new(format!("A picture could not be saved yet: {error}."), advice.hint), error: Some(error) }
+        Self { advice: Advice::new(tr!("studio-a-picture-could-not-be-saved", error), advice.hint), error: Some(error) }
     }
 
     /// Advice about a picture that waits for the disk.
     pub(super) fn waits() -> Advice {
-        Advice::new(
-            "A picture could not be saved yet: the disk is not writable.",
-            "Free some disk space: the picture is still in memory, and is saved as soon as possible.",
-        )
+        Advice::new(tr!("studio-a-picture-could-not"), tr!("studio-free-some-disk-space-the-picture"))
     }
 }
 
@@ -94,7 +92,7 @@ pub(super) fn keep_picture(
         }
         return record(database, &reservation);
     }
-    Err(KeepError::new("every name for its file is taken"))
+    Err(KeepError::new(tr!("studio-every-name-for-its")))
 }
 
 /// Records a picture whose file is written.

@@ -10,6 +10,7 @@ use atelier_core::recipe::Recipe;
 use atelier_engine::{Begin, Event, JobId, Preview, Step};
 use atelier_gallery::PictureId;
 use atelier_gallery::queue::{JobState, NewJob, Owner, Pace, PauseMode, QueuedJob, QueuedJobId};
+use atelier_language::tr;
 
 /// Request to the queue.
 #[derive(Clone, Debug)]
@@ -282,19 +283,19 @@ impl WaitReason {
     /// The reason in words.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let jobs = |count: &usize| if *count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
+        let jobs = |count: &usize| if *count == 1 { tr!("studio-1-job").to_owned() } else { tr!("studio-jobs", count) };
         match self {
-            Self::Next => "Next".into(),
-            Self::Behind(count) => format!("Behind {}", jobs(count)),
-            Self::BehindInteractive(count) => format!("Waits for {} of higher priority", jobs(count)),
-            Self::Live => "Waits for the live picture".into(),
-            Self::Paused => "The queue is paused".into(),
-            Self::Question => "Waits for your answer about the job above".into(),
-            Self::Disk => "Waits for free disk space".into(),
-            Self::Model(model) => format!("Waits for the download of {model}"),
-            Self::Memory(models) => format!("Waits for the memory of {}", models.join(", ")),
+            Self::Next => tr!("studio-next").into(),
+            Self::Behind(count) => tr!("studio-behind", jobs = jobs(count)),
+            Self::BehindInteractive(count) => tr!("studio-waits-for-of-higher", jobs = jobs(count)),
+            Self::Live => tr!("studio-waits-for-the-live").into(),
+            Self::Paused => tr!("studio-the-queue-is-paused").into(),
+            Self::Question => tr!("studio-waits-for-your-answer").into(),
+            Self::Disk => tr!("studio-waits-for-free-disk").into(),
+            Self::Model(model) => tr!("studio-waits-for-the-download", model),
+            Self::Memory(models) => tr!("studio-waits-for-the-memory", models = models.join(", ")),
             Self::Held(reason) => reason.clone(),
-            Self::OtherProcess => "Another Atelier runs the queue".into(),
+            Self::OtherProcess => tr!("studio-another-atelier-runs-the").into(),
         }
     }
 }

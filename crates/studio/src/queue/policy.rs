@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 use atelier_core::recipe::ModelFiles;
 use atelier_engine::JobId;
 use atelier_gallery::queue::{JobState, Lane, Owner, PauseMode, QueuedJob, QueuedJobId};
+use atelier_language::tr;
 
 use super::message::{QueueRow, WaitReason};
 use super::predict::{Paces, Prediction, Progressed, can_run, predictions};
@@ -300,15 +301,15 @@ impl Situation<'_> {
 /// Sentence about a job that ran when the program ended.
 fn question(job: &QueuedJob) -> String {
     match job.progress {
-        Some(step) if job.picture_count() > 1 => format!(
-            "Atelier stopped at step {} of {} of picture {} of {}",
-            (step.done + 1).min(step.total),
-            step.total,
-            step.picture + 1,
-            job.picture_count()
+        Some(step) if job.picture_count() > 1 => tr!(
+            "studio-atelier-stopped-at-step-of-of",
+            done = (step.done + 1).min(step.total),
+            total = step.total,
+            picture = step.picture + 1,
+            picture_count = job.picture_count()
         ),
-        Some(step) => format!("Atelier stopped at step {} of {}", (step.done + 1).min(step.total), step.total),
-        None => "Atelier stopped during generation".into(),
+        Some(step) => tr!("studio-atelier-stopped-at-step", done = (step.done + 1).min(step.total), total = step.total),
+        None => tr!("studio-atelier-stopped-during-generation").into(),
     }
 }
 

@@ -12,6 +12,7 @@ use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, seed_after};
 use atelier_engine::{Busy, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
 use atelier_gallery::{Database, FolderKind, GalleryError};
+use atelier_language::tr;
 
 use super::active::{ActiveJob, StopReason};
 use super::change::{Change, DiskTrouble};
@@ -89,7 +90,7 @@ impl Worker {
         let database = match options.database.as_deref().map(Database::open).transpose() {
             Ok(Some((database, state))) => {
                 if let Some(warning) = state.warning() {
-                    events.send(QueueEvent::Notice(Advice::new(warning, "All your pictures are safe.")));
+                    events.send(QueueEvent::Notice(Advice::new(warning, tr!("studio-all-your-pictures-are"))));
                 }
                 Ok(database)
             }
@@ -101,10 +102,10 @@ impl Worker {
                     // Nothing is written among the data of a newer Atelier.
                     options.sources = None;
                 }
-                let sentence = format!("The queue cannot be saved to disk: {error}.");
+                let sentence = tr!("studio-the-queue-cannot-be-saved-to", error);
                 let hint = match open_at {
-                    Some(_) => "The queue works until you close Atelier, and is saved as soon as possible.",
-                    None => "The queue works until you close Atelier; nothing on disk is changed.",
+                    Some(_) => tr!("studio-the-queue-works-until-you-close"),
+                    None => tr!("studio-the-queue-works-until"),
                 };
                 events.send(QueueEvent::Problem(Advice::new(sentence, hint)));
                 Database::in_memory()
@@ -536,12 +537,8 @@ impl Worker {
     }
 
     pub(super) fn problem_of(&mut self, error: &GalleryError) {
-        let hint = if error.is_temporary() {
-            "Free some disk space: the queue then resumes."
-        } else {
-            "Try again; if the error persists, restart Atelier."
-        };
-        self.problem(Advice::new(format!("The queue: {error}."), hint));
+        let hint = if error.is_temporary() { tr!("studio-free-some-disk-space-the-queue") } else { tr!("studio-try-again-if-the") };
+        self.problem(Advice::new(tr!("studio-the-queue", error), hint));
     }
 
     pub(super) fn problem(&mut self, advice: Advice) {

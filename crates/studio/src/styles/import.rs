@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use atelier_core::sentences::list;
+use atelier_language::tr;
 
 use super::list::read_style_list;
 use super::store::{StyleError, delete_style, read_styles, save_style};
@@ -121,20 +122,20 @@ impl Counts {
     fn words(&self) -> String {
         let part = |count: usize, what: &str| match count {
             0 => None,
-            1 => Some(format!("1 style was {what}")),
-            count => Some(format!("{count} styles were {what}")),
+            1 => Some(tr!("studio-1-style-was", what)),
+            count => Some(tr!("studio-styles-were", count, what)),
         };
         let parts = [
             part(self.added, "added"),
             part(self.replaced, "replaced"),
             part(self.skipped, "skipped"),
-            part(self.unchanged, "there already"),
+            part(self.unchanged, tr!("studio-there-already")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() {
-            return "No style was added.".to_owned();
+            return tr!("studio-no-style-was-added").to_owned();
         }
-        let trash = if self.replaced > 0 { " Replaced styles are in your system's trash." } else { "" };
+        let trash = if self.replaced > 0 { tr!("studio-replaced-styles-are-in") } else { "" };
         format!("{}.{trash}", list(&parts))
     }
 }

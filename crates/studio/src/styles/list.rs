@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use atelier_core::recipe::PartialRecipe;
+use atelier_language::tr;
 
 use super::style::Style;
 
@@ -20,14 +21,14 @@ pub fn read_style_list(path: &Path) -> io::Result<Vec<Style>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large for a list of styles"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, tr!("studio-the-file-is-too")));
     }
     let text = String::from_utf8_lossy(&bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let headers = reader.headers().map_err(io::Error::other)?.clone();
     let column = |name: &str| headers.iter().position(|it| it.trim().eq_ignore_ascii_case(name));
     let Some(name) = column("name") else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the column \"name\" of A1111's styles.csv is missing"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, tr!("studio-the-column-name-of")));
     };
     // Early versions called the prompt `text`.
     let (prompt, negative) = (column("prompt").or_else(|| column("text")), column("negative_prompt"));

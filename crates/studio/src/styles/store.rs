@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::owner_only;
 use atelier_core::paths;
 use atelier_core::recipe::Rgb8;
+use atelier_language::tr;
 use atelier_media::Metadata;
 
 use super::style::Style;
@@ -34,10 +35,10 @@ pub struct Styles {
 #[derive(Debug, thiserror::Error)]
 pub enum StyleError {
     /// It has no name.
-    #[error("The style has no name. Enter a name.")]
+    #[error("{}", tr!("studio-the-style-has-no"))]
     NoName,
     /// The disk refused.
-    #[error("{} could not be written: {source}. Check that the folder is writable and the disk has free space.", path.display())]
+    #[error("{}", tr!("studio-could-not-be-written", path = path.display(), source))]
     Write { path: PathBuf, source: io::Error },
 }
 
@@ -49,13 +50,13 @@ pub fn read_styles(folder: &Path) -> Styles {
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
     files.sort();
     if files.len() > MAX_STYLES {
-        read.problems.push(format!("{} has more than {MAX_STYLES} styles; the rest is skipped.", folder.display()));
+        read.problems.push(tr!("studio-has-more-than-styles", folder = folder.display(), max_styles = MAX_STYLES));
     }
     let mut bytes = 0;
     for path in files.into_iter().take(MAX_STYLES) {
         bytes += fs::metadata(&path).map_or(0, |it| it.len());
         if bytes > MAX_ALL_BYTES {
-            read.problems.push(format!("The styles in {} are too long; styles from {} on are skipped.", folder.display(), path.display()));
+            read.problems.push(tr!("studio-the-styles-in-are", folder = folder.display(), path = path.display()));
             break;
         }
         match read_style(&path) {
@@ -63,7 +64,7 @@ pub fn read_styles(folder: &Path) -> Styles {
                 let picture = path.with_extension("png");
                 read.styles.push((style, picture.is_file().then_some(picture)));
             }
-            Err(error) => read.problems.push(format!("The style {} could not be read: {error}.", path.display())),
+            Err(error) => read.problems.push(tr!("studio-the-style-could-not", path = path.display(), error)),
         }
     }
     read.styles.sort_by_key(|(style, _)| style.name.to_lowercase());
@@ -74,7 +75,7 @@ fn read_style(path: &Path) -> io::Result<Style> {
     let mut text = String::new();
     fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, tr!("studio-it-is-too-long")));
     }
     let mut style: Style = serde_json::from_str(&text)?;
     if style.name.trim().is_empty() {

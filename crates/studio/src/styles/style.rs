@@ -1,6 +1,7 @@
 //! A style: some settings under a name, and what they come to beside a person's own. Pure.
 
 use atelier_core::recipe::{Part, PartialRecipe, Recipe};
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// Stands for the person's prompt in a style's words.
@@ -34,15 +35,15 @@ impl StylePart {
 
     /// The words shown.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Prompt => "Prompt",
-            Self::NegativePrompt => "Negative prompt",
-            Self::Model => "Model",
-            Self::Size => "Size",
-            Self::Sampling => "Sampling",
-            Self::Loras => "LoRAs",
-            Self::Seed => "Seed",
+            Self::Prompt => tr!("studio-prompt"),
+            Self::NegativePrompt => tr!("studio-negative-prompt-2"),
+            Self::Model => tr!("studio-model"),
+            Self::Size => tr!("studio-size"),
+            Self::Sampling => tr!("studio-sampling"),
+            Self::Loras => tr!("studio-loras"),
+            Self::Seed => tr!("studio-seed"),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::ImageSource;
+use atelier_language::tr;
 
 use super::import::{StyleImport, TakenNames};
 use super::store::{delete_style, save_style};
@@ -49,14 +50,14 @@ impl StyleTask {
                 // Without its picture it is a style all the same.
                 let picture = picture.and_then(|picture| atelier_media::read_image(&picture).ok());
                 let saved = save_style(folder, &style, picture.as_ref());
-                saved.map_or_else(|error| error.to_string(), |()| format!("{} is saved as a style.", style.name)).into()
+                saved.map_or_else(|error| error.to_string(), |()| tr!("studio-is-saved-as-a", name = style.name)).into()
             }
             Self::Delete(name) => {
                 let deleted = delete_style(folder, &name, trash);
-                deleted.map_or_else(|error| error.to_string(), |()| format!("The style {name} is in your system's trash.")).into()
+                deleted.map_or_else(|error| error.to_string(), |()| tr!("studio-the-style-is-in", name)).into()
             }
             Self::Import(path) => match StyleImport::read(folder, &path) {
-                Err(error) => format!("{} could not be read: {error}.", path.display()).into(),
+                Err(error) => tr!("studio-could-not-be-read", path = path.display(), error).into(),
                 Ok(import) if import.is_question() => StyleOutcome { words: None, question: Some(import) },
                 Ok(import) => import.write(folder, TakenNames::KeepBoth, trash).into(),
             },

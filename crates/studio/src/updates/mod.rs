@@ -13,6 +13,7 @@ use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
 
 use atelier_downloads::{ProxyChoice, fetch};
+use atelier_language::tr;
 pub use version::Version;
 
 /// Seconds between two checks: a week.
@@ -51,10 +52,10 @@ pub enum UpdateError {
     #[error("{0}")]
     Fetch(String),
     /// The signature is not the publisher's, or the file is not what it should be.
-    #[error("The answer is not signed by the makers of Atelier, so it is ignored. Try again on another network, or visit Atelier's page.")]
+    #[error("{}", tr!("studio-the-answer-is-not"))]
     NotGenuine,
     /// It was signed, and is older than what was seen before.
-    #[error("The answer is older than an earlier one, so it is ignored. Try again on another network, or visit Atelier's page.")]
+    #[error("{}", tr!("studio-the-answer-is-older"))]
     Replayed,
 }
 

@@ -1,5 +1,6 @@
 //! Versions of three numbers.
 
+use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ pub struct Version([u32; 3]);
 
 /// Not three numbers with points between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a version is three numbers, such as 1.2.3")]
+#[error("{}", tr!("studio-a-version-is-three"))]
 pub struct NoVersion;
 
 impl Version {

@@ -24,6 +24,7 @@ use atelier_core::placement::{
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Copies, Estimate, EstimateKey, OutOfMemory, Peak};
+use atelier_language::tr;
 use suggestion::PlanningInputs;
 
 pub use automatic::Automatic;

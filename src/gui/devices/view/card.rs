@@ -173,17 +173,17 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
             let outcome = board.outcome(&card_move);
             let note = match outcome {
                 MoveOutcome::Unchanged | MoveOutcome::Fits => String::new(),
-                MoveOutcome::Exceeds(bytes) => tr!("devices-too-much", bytes = memory_size(*bytes)),
+                MoveOutcome::Exceeds(bytes) => tr!("devices-too-much", bytes = memory_size(bytes)),
                 MoveOutcome::Impossible(_) => tr!("devices-not-now").to_owned(),
             };
             let name = place_name(board, &card_move.to);
-            let button = eframe::egui::Button::selectable(*outcome == MoveOutcome::Unchanged, &name)
+            let button = eframe::egui::Button::selectable(outcome == MoveOutcome::Unchanged, &name)
                 .right_text(RichText::new(&note).color(palette.warn).size(theme::SMALL))
                 .min_size(vec2(210.0, 24.0));
             let response =
                 ui.add_enabled(!matches!(outcome, MoveOutcome::Impossible(_)), button).accessible_name(format!("{heading} {name}"));
             let response = match outcome {
-                MoveOutcome::Impossible(reason) => response.on_disabled_hover_text(*reason),
+                MoveOutcome::Impossible(reason) => response.on_disabled_hover_text(reason),
                 _ => response.on_hover_text(Command::Move(card_move.clone()).tooltip()),
             };
             if response.clicked() {

@@ -53,11 +53,11 @@ pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, gr
             let (words, color) = match outcome {
                 MoveOutcome::Unchanged => (String::new(), palette.weak),
                 MoveOutcome::Fits => (what.to_owned(), palette.accent),
-                MoveOutcome::Exceeds(bytes) => (tr!("devices-too-much-3", what, bytes = memory_size(*bytes)), palette.warn),
+                MoveOutcome::Exceeds(bytes) => (tr!("devices-too-much-3", what, bytes = memory_size(bytes)), palette.warn),
                 MoveOutcome::Impossible(_) => (tr!("devices-not-here").to_owned(), palette.weak),
             };
             let painter = ui.painter();
-            if *outcome != MoveOutcome::Unchanged {
+            if outcome != MoveOutcome::Unchanged {
                 let strength = if pointed { 0.30 } else { 0.08 };
                 painter.rect_filled(rect, 7.0, color.gamma_multiply(strength));
                 painter.rect_stroke(rect, 7.0, Stroke::new(if pointed { 2.0 } else { 1.0 }, color), StrokeKind::Inside);
@@ -75,7 +75,7 @@ pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, gr
                         Id::unique("why not"),
                         eframe::egui::PopupAnchor::Pointer,
                     )
-                    .show(|ui| ui.label(*reason));
+                    .show(|ui| ui.label(reason));
                 }
             }
             if pointed && released && outcome.is_allowed() {

@@ -3,7 +3,6 @@
 
 use atelier_core::sentences::capitalized;
 use atelier_gallery::{FIELDS, Grouping, Order};
-use atelier_language::tr;
 use atelier_language::{self as language, tr};
 use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};
 

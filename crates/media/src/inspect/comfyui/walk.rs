@@ -4,6 +4,7 @@
 //! Only nodes of [`classes`] are gone through, each by what it is known to hand on; what another
 //! node computes is not understood. Every value of every node on the way is in a field or listed.
 
+use atelier_language::tr;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -425,7 +426,7 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        let parts = texts.into_iter().map(|text| (format!("{}: one text of several", side.input()), text));
+        let parts = texts.into_iter().map(|text| (tr!("media-one-text-of-several", input = side.input()), text));
         self.settings.not_understood.extend(parts);
     }
 

@@ -1,0 +1,14 @@
+vision-its-result-is-no = its result is no picture
+vision-its-result-has-the = its result has the shape { $shape }
+vision-choose-u2net-isnet-birefnet = choose u2net, isnet, birefnet or modnet
+vision-its-result-is-no-table = its result is no table
+vision-the-model-failed-choose = the model failed: { $reason }; choose another model
+vision-does-not-choose-another = { $path } does not { $purpose }: { $reason }; choose another model
+vision-is-not-an-onnx = { $path } is not an ONNX model that Atelier can run ({ $reason }); choose another file
+vision-is-larger-than-mib = { $path } is larger than { $value } MiB; choose a model that cuts out or detects
+vision-could-not-be-read = { $path } could not be read: { $source }; check that the file exists and is readable
+vision-its-input-has-x = its input has { $width } x { $height } pixels
+vision-its-input-has-channels = its input has { $channels } channels, and a picture has 3
+vision-its-input-has-dimensions = its input has { $shape } dimensions, and a picture has 4
+vision-its-input-has-no = its input has no shape
+vision-it-is-quantised-to = it is quantised to 8 bits, and needs its 16- or 32-bit form
