@@ -11,7 +11,7 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test, what failed once more; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
-  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, mcp) ask a real server; needs Python, Node and the network
+  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, SillyTavern, mcp) ask a real server; needs Python, Node and the network
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour
   cargo xtask setup             only install what the others need
