@@ -22,6 +22,9 @@ use tokio::sync::{oneshot, watch};
 
 /// Time for which a job that ended can be asked for.
 const KEPT_AFTER_END: Duration = Duration::from_mins(10);
+/// Time for which its last preview is kept beside that, for a stream that has not sent it yet: it may
+/// be as large as the picture.
+const PREVIEW_KEPT_AFTER_END: Duration = Duration::from_secs(10);
 /// Longest wait for an event, after which the thread looks whether it is to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Longest wait for what the queue has, before clients can ask.
@@ -355,6 +358,16 @@ impl State {
 
     /// Forgets jobs that ended long ago, and the oldest of too many.
     fn forget(&mut self) {
+        for job in self.jobs.values() {
+            let is_due = job.ended.is_some_and(|ended| ended.elapsed() >= PREVIEW_KEPT_AFTER_END);
+            if is_due && job.view.borrow().preview.is_some() {
+                job.view.send_if_modified(|view| {
+                    view.preview = None;
+                    // Nothing that anybody waits for has changed.
+                    false
+                });
+            }
+        }
         self.jobs.retain(|_, job| job.ended.is_none_or(|ended| ended.elapsed() < KEPT_AFTER_END));
         let ended: Vec<QueuedJobId> = self.jobs.iter().filter(|(_, job)| job.ended.is_some()).map(|(id, _)| *id).collect();
         for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {

@@ -26,6 +26,7 @@ mod release;
 mod requirements;
 mod sanitize;
 mod shader_compiler;
+mod soak;
 mod stages;
 mod stale_engine;
 mod vulkan;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Chore::Run => chores::run(&options),
         Chore::Test if options.packages => package::test(&options),
         Chore::Test if options.clients => clients::test(&options),
+        Chore::Test if options.soak => soak::test(&options),
         Chore::Test if options.vulkan => vulkan::test(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),

@@ -11,7 +11,8 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test, what failed once more; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
-  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, mcp) ask a real server; needs Python, Node and the network
+  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, SillyTavern, mcp) ask a real server; needs Python, Node and the network
+  cargo xtask test --soak [-- ARGS] let ten people ask a real server for ten minutes, kill it in the middle, and count; needs Python and Linux
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour
   cargo xtask setup             only install what the others need
@@ -34,7 +35,7 @@ Options, before `--`:
       --no-check     do not look for what is missing
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
-      --program FILE package, test --packages, gpu-kit: pack this program, which was built before";
+      --program FILE package, test --packages, gpu-kit: pack this program, which was built before; test --soak: try it";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
@@ -67,12 +68,14 @@ pub(crate) struct Options {
     pub(crate) vulkan: bool,
     /// `test`: only clients of the server that others wrote.
     pub(crate) clients: bool,
+    /// `test`: only a server under load, which is killed.
+    pub(crate) soak: bool,
     pub(crate) features: Option<String>,
     /// `test`: packages instead of the sources.
     pub(crate) packages: bool,
     /// `package` and `test --packages`: what to make.
     pub(crate) formats: Vec<Format>,
-    /// `package` and `test --packages`: a program that was built before.
+    /// `package`, `test --packages`, `test --soak` and `gpu-kit`: a program that was built before.
     pub(crate) program: Option<PathBuf>,
     /// Arguments after `--`; `notes`: the version; `sums`: the folder.
     pub(crate) rest: Vec<String>,
@@ -113,6 +116,7 @@ impl Options {
             release: false,
             vulkan: false,
             clients: false,
+            soak: false,
             packages: false,
             features: None,
             formats: Vec::new(),
@@ -127,6 +131,7 @@ impl Options {
                 "--release" if chore == Chore::Run => options.release = true,
                 "--vulkan" if chore == Chore::Test => options.vulkan = true,
                 "--clients" if chore == Chore::Test => options.clients = true,
+                "--soak" if chore == Chore::Test => options.soak = true,
                 "--features" if matches!(chore, Chore::Run | Chore::Bench | Chore::Sheet) => {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
@@ -188,6 +193,9 @@ mod tests {
         assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
         assert!(parse("test deb").is_err());
         assert!(parse("test --clients").unwrap().clients && parse("run --clients").is_err());
+        let soak = parse("test --soak --program x -- --minutes 60 --figures").unwrap();
+        assert!(soak.soak && soak.program.is_some() && parse("bench --soak").is_err());
+        assert_eq!(soak.rest, ["--minutes", "60", "--figures"]);
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

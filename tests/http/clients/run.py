@@ -20,6 +20,8 @@ from mcp.client import stdio, streamable_http
 from PIL import Image
 
 RESULTS = []
+# Programs on this computer need none, and may bring one.
+TOKEN = "a-token-of-the-clients"
 
 
 def check(client, what, ask, holds=lambda answer: True):
@@ -104,14 +106,16 @@ def of_openai(host, port):
     check("openai", "an unknown route", lambda: fails(openai.NotFoundError, lambda: client.get("/nothing", cast_to=object)))
 
 
-def of_ai(address, folder):
-    script = shutil.copy(pathlib.Path(__file__).with_name("ai.mjs"), folder)
-    told = subprocess.run(["node", script, address], capture_output=True, text=True, timeout=600)
-    # The package warns on the same output.
+def of_node(client, script, folder, count, *arguments):
+    """A script of ours round a package of npm: it must say so many lines, each of which is a check."""
+    # Node looks for packages beside the script.
+    script = shutil.copy(pathlib.Path(__file__).with_name(script), folder)
+    told = subprocess.run(["node", script, *arguments], capture_output=True, text=True, timeout=1200)
+    # The packages warn on the same output.
     lines = [line.split("\t", 1) for line in told.stdout.splitlines() if "\t" in line]
-    check("ai", "the script", lambda: (told.returncode, told.stderr), lambda it: it[0] == 0 and len(lines) == 3)
+    check(client, "the script", lambda: (told.returncode, len(lines), told.stderr[-500:]), lambda it: it[:2] == (0, count))
     for what, said in lines:
-        check("ai", what, lambda said=said: said, lambda said: said == "ok")
+        check(client, what, lambda said=said: said, lambda said: said == "ok")
 
 
 async def talk(transport):
@@ -141,7 +145,7 @@ def of_mcp(address, program, environment):
 
 def main():
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.argv[1], "serve", "--port", "0", "--threads", "1"]
+        command = [sys.argv[1], "serve", "--port", "0", "--threads", "1", "--token", TOKEN]
         environment = {**os.environ, "ATELIER_HOME": home}
         server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
@@ -149,14 +153,15 @@ def main():
             host, port = address.removeprefix("http://").rsplit(":", 1)
             of_webuiapi(host, int(port))
             of_openai(host, int(port))
-            of_ai(address, sys.argv[2])
+            of_node("ai", "ai.mjs", sys.argv[2], 3, address)
+            of_node("sillytavern", "sillytavern.mjs", sys.argv[2], 20, address, TOKEN)
             of_mcp(address, sys.argv[1], environment)
         finally:
             server.terminate()
             server.wait(60)
     width = max(len(what) for _, what, _, _ in RESULTS)
     for client, what, passed, why in RESULTS:
-        print(f"{client:10} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
+        print(f"{client:11} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
     failed = sum(not passed for _, _, passed, _ in RESULTS)
     print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be.")
     return 1 if failed else 0
