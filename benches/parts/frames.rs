@@ -47,6 +47,7 @@ pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> 
         wgpu: false,
         builtin,
         library: None,
+        system_language: None,
         beside: None,
     }
 }
@@ -83,6 +84,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
         wgpu: false,
         builtin: Err("it is not measured".into()),
         library: None,
+        system_language: None,
         beside: None,
     };
     let mut harness = window(options, Settings::default());

@@ -110,11 +110,11 @@ panel_settings! {
 mod tests {
     use super::*;
 
-    /// The names of the rows of the panel, as its source has them.
+    /// The texts of the names of the rows, as the source of the panel has them.
     fn rows() -> Vec<&'static str> {
         let source = include_str!("view/settings_panel.rs");
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let calls = ["row(ui, \"", "row_or(ui, \"", "_row(\n"]
+        let calls = ["row(ui, tr!(\"", "row_or(ui, tr!(\"", "_row(\n"]
             .into_iter()
             .flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
         let name = |(call, rest): (&str, &'static str)| {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn every_row_of_the_panel_is_found_and_every_one_that_is_found_is_there() {
         /// Rows that stand beneath the one that switches them on.
-        const PARTS: [&str; 3] = ["Amount", "Tile size", "Tile overlap"];
+        const PARTS: [&str; 3] = ["create-amount", "create-tile-size", "create-tile-overlap"];
         let rows = rows();
         assert!(rows.len() > 25, "{rows:?}");
         for row in &rows {

@@ -210,7 +210,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::DeleteSearch(name) => send(GalleryRequest::DeleteSearch(name), context),
         Command::AddFolder => {
             choose(tr!("gallery-show-the-pictures-of-a-folder"), context, |folder, _, context| {
-                send(GalleryRequest::AddFolder(folder), context)
+                send(GalleryRequest::AddFolder(folder), context);
             });
         }
         Command::AddPaths(paths) => send(GalleryRequest::Import(paths), context),

@@ -45,7 +45,7 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
         Command::ChooseStart => {
             choose(FileDialog::file(tr!("guides-choose-a-start-picture-2")).pictures(), context, |paths, _, context| {
                 paths.into_iter().next().into_iter().for_each(|path| start_from(ImageSource::File(path), context));
-            })
+            });
         }
         Command::ClearStart => context.shared.next.recipe.remove_init(),
         Command::ChooseMask => choose(FileDialog::file(tr!("guides-choose-a-mask")).pictures(), context, |paths, _, context| {
@@ -56,7 +56,7 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
         Command::AddReference => {
             choose(FileDialog::files(tr!("guides-add-reference-pictures")).pictures(), context, |paths, _, context| {
                 context.shared.next.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File));
-            })
+            });
         }
         Command::RemoveReference(index) => {
             let references = &mut context.shared.next.recipe.reference_images;
@@ -68,7 +68,7 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
             choose(FileDialog::file(tr!("guides-choose-a-control-picture")).pictures(), context, |paths, _, context| {
                 let recipe = &mut context.shared.next.recipe;
                 paths.into_iter().next().into_iter().for_each(|path| recipe.set_control_picture(ImageSource::File(path)));
-            })
+            });
         }
         Command::ClearControl => context.shared.next.recipe.control = None,
         Command::AddPerson => choose(FileDialog::files(tr!("guides-add-pictures-of-the")).pictures(), context, |paths, _, context| {
