@@ -46,8 +46,11 @@ pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
             TransferError::Full { needed, free: 0 }
         }
         PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            let bytes = task.counter.total().map_or_else(|| "such".to_owned(), file_size);
-            failed(tr!("downloads-the-disk-cannot-hold", bytes), tr!("downloads-choose-a-folder-on"))
+            let sentence = match task.counter.total() {
+                Some(bytes) => tr!("downloads-the-disk-cannot-hold", bytes = file_size(bytes)),
+                None => tr!("downloads-the-disk-cannot-hold-it").to_owned(),
+            };
+            failed(sentence, tr!("downloads-choose-a-folder-on"))
         }
         PartError::Disk(error) => failed(
             tr!("downloads-could-not-be-written", name = task.name(), folder = folder.display(), error),

@@ -114,7 +114,7 @@ mod tests {
     fn rows() -> Vec<&'static str> {
         let source = include_str!("view/settings_panel.rs");
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let calls = ["row(ui, tr!(\"", "row_or(ui, tr!(\"", "_row(\n"]
+        let calls = ["row(ui, tr!(\"", "row_or(ui, tr!(\"", "_row(\n", "_row_or(\n"]
             .into_iter()
             .flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
         let name = |(call, rest): (&str, &'static str)| {

@@ -54,6 +54,7 @@ downloads-check-that-the-folder = Prüfen, ob der Ordner existiert und beschreib
 downloads-could-not-be-written = { $name } konnte nicht in { $folder } gespeichert werden: { $error }.
 downloads-choose-a-folder-on = Einen Ordner auf einem Datenträger wählen, dessen Dateisystem größere Dateien erlaubt.
 downloads-the-disk-cannot-hold = Der Datenträger kann eine Datei dieser Größe nicht aufnehmen ({ $bytes }).
+downloads-the-disk-cannot-hold-it = Der Datenträger kann eine Datei dieser Größe nicht aufnehmen.
 downloads-wait-until-that-download = Warten, bis jener Download fertig ist.
 downloads-is-being-downloaded-by = { $name } wird von einem anderen Atelier heruntergeladen.
 downloads-the-file-was-changed = Die Datei wurde auf dem Server geändert oder beschädigt. Später erneut versuchen, eine andere Variante wählen oder ihren Link hinzufügen, um sie anzunehmen.

@@ -54,6 +54,7 @@ downloads-check-that-the-folder = フォルダーがあり、書き込めるこ�
 downloads-could-not-be-written = { $name }を{ $folder }に書き込めませんでした：{ $error }。
 downloads-choose-a-folder-on = より大きいファイルに対応したファイルシステムのディスクで、フォルダーを選んでください。
 downloads-the-disk-cannot-hold = このディスクには、{ $bytes }のファイルを置けません。
+downloads-the-disk-cannot-hold-it = このディスクには、この大きさのファイルを置けません。
 downloads-wait-until-that-download = そのダウンロードが終わるまでお待ちください。
 downloads-is-being-downloaded-by = { $name }は別のAtelierがダウンロード中です。
 downloads-the-file-was-changed = サーバー上でファイルが変更されたか、破損しています。後でもう一度試すか、別の版を選ぶか、受け入れる場合はリンクを追加してください。
