@@ -36,6 +36,8 @@ pub(super) struct ActiveJob {
     pub(super) behind: Vec<String>,
     /// A picture of it could not be kept.
     pub(super) keep_error: Option<Advice>,
+    /// Seconds that its owner was charged for the forming picture, and since when that forms.
+    charge: Option<(f64, Instant)>,
     step: Option<Step>,
     noted: Option<Instant>,
     kept: u32,
@@ -53,6 +55,7 @@ impl ActiveJob {
             stops_after_picture: false,
             behind: Vec::new(),
             keep_error: None,
+            charge: None,
             step: None,
             noted: None,
             kept: 0,
@@ -81,6 +84,17 @@ impl ActiveJob {
     pub(super) fn count_picture(&mut self) {
         self.kept += 1;
         self.step = None;
+        self.charge = None;
+    }
+
+    /// Its owner was charged these seconds for the picture that begins now.
+    pub(super) fn note_charge(&mut self, secs: f64, now: Instant) {
+        self.charge = Some((secs, now));
+    }
+
+    /// Seconds that its owner was charged for the forming picture, and that were not computed.
+    pub(super) fn unspent_secs(&self, now: Instant) -> f64 {
+        self.charge.map_or(0.0, |(secs, since)| (secs - now.saturating_duration_since(since).as_secs_f64()).max(0.0))
     }
 
     /// True where the engine is to make more pictures of it.
@@ -142,4 +156,21 @@ impl ActiveJob {
 fn megapixels(begin: &Begin) -> Option<f64> {
     let pixels = f64::from(begin.width) * f64::from(begin.height);
     (pixels > 0.0).then_some(pixels / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stopped_picture_did_not_take_is_unspent_and_a_finished_one_took_all() {
+        let mut active = ActiveJob::new(QueuedJobId(1), 0..2);
+        let began = Instant::now();
+        assert_eq!(active.unspent_secs(began), 0.0, "nothing was charged");
+        active.note_charge(30.0, began);
+        assert_eq!(active.unspent_secs(began + Duration::from_secs(12)), 18.0);
+        assert_eq!(active.unspent_secs(began + Duration::from_secs(40)), 0.0, "it took longer than was predicted");
+        active.count_picture();
+        assert_eq!(active.unspent_secs(began), 0.0);
+    }
 }

@@ -52,9 +52,19 @@ impl Shares {
         *self.charged.entry(owner.clone()).or_default() += secs / weight(owner);
     }
 
-    /// Counts one picture of a job for its owner.
-    pub(super) fn charge_picture(&mut self, job: &QueuedJob, paces: &Paces) {
-        self.charge(&job.owner, paces.picture_secs(job));
+    /// Counts one picture of a job for its owner. Returns its seconds.
+    pub(super) fn charge_picture(&mut self, job: &QueuedJob, paces: &Paces) -> f64 {
+        let secs = paces.picture_secs(job);
+        self.charge(&job.owner, secs);
+        secs
+    }
+
+    /// Gives seconds back that were counted for an owner and not computed, as those of a picture that
+    /// was stopped. What was settled meanwhile is nothing to give back.
+    pub(super) fn refund(&mut self, owner: &Owner, secs: f64) {
+        if let Some(charged) = self.charged.get_mut(owner) {
+            *charged = (*charged - secs / weight(owner)).max(0.0);
+        }
     }
 
     /// The place of an owner: the smallest is next.
@@ -117,6 +127,19 @@ mod tests {
         shares.note_wanting(&[], false);
         shares.note_wanting(&jobs, false);
         assert_eq!([&anna, &ben, &cleo].map(|it| shares.turn(it)), [0.0; 3], "once nobody wants anything all is settled");
+    }
+
+    #[test]
+    fn a_stopped_picture_costs_what_it_took_and_no_credit_comes_of_it() {
+        let anna = Owner::named("Anna");
+        let mut shares = Shares::default();
+        shares.charge(&anna, 30.0);
+        shares.refund(&anna, 28.0);
+        assert_eq!(shares.turn(&anna), 2.0);
+        shares.refund(&anna, 28.0);
+        assert_eq!(shares.turn(&anna), 0.0);
+        shares.refund(&Owner::named("Ben"), 5.0);
+        assert_eq!(shares.turn(&Owner::named("Ben")), 0.0);
     }
 
     #[test]

@@ -465,7 +465,10 @@ impl Worker {
     /// Counts the picture that the engine is now at for the owner of its job.
     pub(super) fn charge_picture(&mut self, id: QueuedJobId) {
         if let Some(job) = self.jobs.iter().find(|job| job.id == id) {
-            self.shares.charge_picture(job, &self.paces);
+            let secs = self.shares.charge_picture(job, &self.paces);
+            if let Some(active) = self.active.values_mut().find(|active| active.id == id) {
+                active.note_charge(secs, Instant::now());
+            }
         }
     }
 
