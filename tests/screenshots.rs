@@ -19,6 +19,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use atelier_language::{Language, choose_language, chosen_language, tr};
 use desktop::Desktop;
 use eframe::egui::accesskit::Role;
 use image::RgbImage;
@@ -77,11 +78,13 @@ impl Session {
             recipe.extend(fields.clone());
         }
         let window = json!({ "x": 0, "y": 0, "width": self.size.0, "height": self.size.1, "maximized": false });
-        let settings = json!({ "version": 1, "theme": self.theme, "model": "built-in", "window": window, "recipe": recipe });
+        let language = chosen_language().tag();
+        let settings =
+            json!({ "version": 1, "theme": self.theme, "language": language, "model": "built-in", "window": window, "recipe": recipe });
         fs::write(self.home.path().join("settings.json"), settings.to_string())?;
         let (home, model) = self.folders()?;
         let mut desktop = Desktop::start(Path::new(PROGRAM), &[], &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
-        desktop.wait_for("Generate", LONG)?;
+        desktop.wait_for(tr!("create-generate"), LONG)?;
         Ok(desktop)
     }
 
@@ -121,14 +124,31 @@ fn shoot(desktop: &mut Desktop, name: &str) -> Result<()> {
     desktop.screenshot(&folder().join(name)).map(drop)
 }
 
+/// What a text has in the place of a value that is not known.
+const GAP: &str = "\u{1}";
+
+/// True for the text with some values in its gaps.
+fn is_filled(text: &str, name: &str) -> bool {
+    let mut rest = name;
+    let parts: Vec<&str> = text.split(GAP).collect();
+    parts.iter().enumerate().all(|(at, part)| match rest.find(part) {
+        Some(begin) if at > 0 || begin == 0 => {
+            rest = &rest[begin + part.len()..];
+            true
+        }
+        _ => false,
+    }) && (rest.is_empty() || parts.last().is_some_and(|it| it.is_empty()))
+}
+
 /// Generates, and waits until the picture is finished and shown. Returns its place on the screen.
 fn paint(session: &Session, desktop: &mut Desktop) -> Result<Area> {
     let before = session.pictures().len();
     desktop.press("ctrl+Return")?;
     desktop.wait("the picture in the folder", LONG, |_| Ok((session.pictures().len() > before).then_some(())))?;
     // It can be gone on from once it is finished.
-    desktop.wait_for("New details", LONG)?;
-    let picture = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, ")))?;
+    desktop.wait_for(tr!("create-new-details"), LONG)?;
+    let name = tr!("create-picture-by-pixels", x = GAP, y = GAP);
+    let picture = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| is_filled(&name, &it.name)))?;
     picture.area.context("the picture has no place on the screen")
 }
 
@@ -165,8 +185,8 @@ fn open_canvas(desktop: &mut Desktop, picture: Area, key: &str) -> Result<Area> 
     let (x, y) = picture.centre();
     desktop.click_beside_text(x, y)?;
     desktop.press(key)?;
-    let found = desktop
-        .wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ") && it.name.ends_with(" pixels")))?;
+    let name = tr!("canvas-canvas-by-pixels", x = GAP, y = GAP);
+    let found = desktop.wait("the canvas", LONG, |desktop| desktop.find_by(|it| is_filled(&name, &it.name)))?;
     found.area.context("the canvas has no place on the screen")
 }
 
@@ -416,7 +436,7 @@ fn every_view(theme: &'static str, size: (u32, u32), folder: &Path) -> Result<Ve
     let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
     let mut told = Vec::new();
     let mut take = |desktop: &mut Desktop, view: &str| {
-        let name = format!("{view}-{theme}-{}x{}.png", size.0, size.1);
+        let name = format!("{view}-{}-{theme}-{}x{}.png", chosen_language().tag(), size.0, size.1);
         desktop.move_to(size.0 - 4, size.1 - 4)?;
         desktop.screenshot(&folder.join(&name))?;
         told.extend(misplaced(desktop, size)?.into_iter().map(|what| format!("{name}: {what}")));
@@ -432,7 +452,7 @@ fn every_view(theme: &'static str, size: (u32, u32), folder: &Path) -> Result<Ve
     desktop.press("ctrl+1")?;
     open_canvas(&mut desktop, picture, "m")?;
     desktop.press("F7")?;
-    desktop.wait_for("Add a layer", LONG)?;
+    desktop.wait_for(tr!("canvas-add-a-layer"), LONG)?;
     take(&mut desktop, "canvas")?;
     desktop.kill()?;
     Ok(told)
@@ -605,18 +625,22 @@ fn seven_pieces_of_work() -> Result<()> {
 }
 
 #[test]
-#[ignore = "takes every view in five sizes and both themes, to be looked at: ATELIER_VIEWS=FOLDER cargo xtask screenshots"]
-fn every_view_in_five_sizes_and_both_themes() -> Result<()> {
+#[ignore = "takes every view in three languages, five sizes and both themes, to be looked at: ATELIER_VIEWS=FOLDER cargo xtask screenshots"]
+fn every_view_in_three_languages_five_sizes_and_both_themes() -> Result<()> {
     // They are looked at and not kept.
     let Some(folder) = std::env::var_os("ATELIER_VIEWS").map(PathBuf::from) else { return Ok(()) };
     fs::create_dir_all(&folder)?;
-    for size in [(640, 480), (900, 1400), SMALL, LARGE, (3840, 2160)] {
-        for theme in ["dark", "light"] {
-            for what in every_view(theme, size, &folder)? {
-                println!("{what}");
+    for language in Language::ALL {
+        choose_language(language);
+        for size in [(640, 480), (900, 1400), SMALL, LARGE, (3840, 2160)] {
+            for theme in ["dark", "light"] {
+                for what in every_view(theme, size, &folder)? {
+                    println!("{what}");
+                }
             }
         }
     }
+    choose_language(Language::English);
     Ok(())
 }
 
