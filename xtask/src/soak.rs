@@ -14,13 +14,12 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     if Os::current() != Os::Linux {
         return Err(Failure::new("It reads what /proc tells of the server, which only Linux has."));
     }
-    let program = match &options.program {
-        Some(program) => program.clone(),
-        None => {
-            ensure_installed(Purpose::Build, options)?;
-            finish(cargo("build").args(["--package", "atelier", "--bin", "atelier"]))?;
-            target_folder().join("debug/atelier")
-        }
+    let program = if let Some(program) = &options.program {
+        program.clone()
+    } else {
+        ensure_installed(Purpose::Build, options)?;
+        finish(cargo("build").args(["--package", "atelier", "--bin", "atelier"]))?;
+        target_folder().join("debug/atelier")
     };
     finish(Command::new("python3").arg(root().join("tests/http/clients/soak.py")).arg(program).args(&options.rest))
 }
