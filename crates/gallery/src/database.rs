@@ -14,6 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::GalleryError;
+use crate::queue::DecodedRecipes;
 use crate::schema::STEPS;
 use crate::use_lock::UseLock;
 
@@ -40,6 +41,8 @@ pub struct Database {
     journals: Option<PathBuf>,
     /// Dropped behind the connection: while it is held nobody puts the file aside.
     in_use: Option<UseLock>,
+    /// Of the jobs that were listed.
+    pub(crate) recipes: DecodedRecipes,
 }
 
 /// State of the contents as one connection sees it; see [`Database::version`].
@@ -192,7 +195,7 @@ impl Database {
         for step in STEPS {
             connection.execute_batch(step)?;
         }
-        Ok(Self { connection, journals: None, in_use: None })
+        Ok(Self { connection, journals: None, in_use: None, recipes: DecodedRecipes::default() })
     }
 
     /// The open database, and true where it had no tables.
@@ -227,7 +230,7 @@ impl Database {
         connection.pragma_update(None, "foreign_keys", true)?;
         let is_new = migrate(&mut connection, path)?;
         let journals = path.parent().unwrap_or(Path::new(".")).join("gallery-journals");
-        Ok((Self { connection, journals: Some(journals), in_use: None }, is_new))
+        Ok((Self { connection, journals: Some(journals), in_use: None, recipes: DecodedRecipes::default() }, is_new))
     }
 
     /// Puts the file aside and makes a new one. Only for who has it alone.

@@ -12,6 +12,7 @@ mod order;
 mod owner;
 mod pace;
 mod pictures;
+mod recipes;
 mod recovery;
 mod rows;
 mod states;
@@ -21,6 +22,7 @@ pub use job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepPr
 pub use owner::Owner;
 pub use pace::Pace;
 pub use pictures::PictureReservation;
+pub(crate) use recipes::DecodedRecipes;
 pub use recovery::{LastEnd, Recovery, as_recovered};
 pub use states::JobOutcome;
 

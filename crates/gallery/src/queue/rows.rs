@@ -1,7 +1,6 @@
 //! Jobs as rows: reading, adding and editing.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use atelier_core::recipe::{LocalFile, Recipe, Stored};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
@@ -9,6 +8,7 @@ use time::OffsetDateTime;
 
 use super::job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
 use super::owner::Owner;
+use super::recipes::DecodedRecipes;
 use crate::{Database, GalleryError, PictureId};
 
 /// Jobs that ended and are still listed.
@@ -59,7 +59,7 @@ impl Database {
         let mut jobs = Vec::new();
         for query in [open_jobs(), ended_jobs()] {
             let mut query = connection.prepare_cached(&query)?;
-            for row in query.query_map([], read)? {
+            for row in query.query_map([], |row| read(row, &self.recipes))? {
                 jobs.push(row?);
             }
         }
@@ -74,7 +74,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be read.
     pub fn job(&self, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
-        job_in(self.connection(), id)
+        read_job(self.connection(), &self.recipes, id)
     }
 
     /// Replaces the recipe of a job that the engine does not have; pictures that it made before no
@@ -170,17 +170,8 @@ fn to_text(recipe: &Recipe) -> Result<String, GalleryError> {
     })
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
-    let recipe: String = row.get("recipe")?;
-    // A recipe that cannot be read is one without files, which the engine refuses with a sentence.
-    let (recipe, notes) = match serde_json::from_str::<Stored<LocalFile>>(&recipe) {
-        Ok(stored) => stored.restore(&mut |_, file| Some(file.into_path())),
-        Err(error) => (Recipe::default(), vec![error.to_string()]),
-    };
-    for note in notes {
-        // Each list reads them again.
-        tracing::debug!("a job of the queue: {note}");
-    }
+fn read(row: &Row<'_>, recipes: &DecodedRecipes) -> rusqlite::Result<QueuedJob> {
+    let recipe = recipes.get(&row.get::<_, String>("recipe")?);
     let progress = match (row.get("progress_picture")?, row.get("progress_step")?, row.get("progress_steps")?) {
         (Some(picture), Some(done), Some(total)) => Some(StepProgress { picture, done, total }),
         _ => None,
@@ -189,7 +180,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
         id: QueuedJobId(row.get("id")?),
         state: JobState::from_key(&row.get::<_, String>("state")?),
         lane: Lane::from_number(row.get("lane")?),
-        recipe: Arc::new(recipe),
+        recipe,
         folder: row.get::<_, String>("folder")?.into(),
         model: row.get("model")?,
         wanted_model: row.get("wanted_model")?,
@@ -233,9 +224,14 @@ const PICTURES: &str =
 const FORGOTTEN: &str = "SELECT id FROM job INDEXED BY job_ended WHERE state IN ('done', 'failed', 'cancelled') ORDER BY ended_ms DESC, id DESC LIMIT -1 OFFSET ?1";
 
 /// The job of this number, on any connection.
+/// The job of this number, as a transaction sees it.
 pub(super) fn job_in(connection: &Connection, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
+    read_job(connection, &DecodedRecipes::default(), id)
+}
+
+fn read_job(connection: &Connection, recipes: &DecodedRecipes, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
     let query = format!("SELECT {COLUMNS} FROM job WHERE id = ?1");
-    let mut job = connection.prepare_cached(&query)?.query_row([id.0], read).optional()?;
+    let mut job = connection.prepare_cached(&query)?.query_row([id.0], |row| read(row, recipes)).optional()?;
     if let Some(job) = &mut job {
         job.pictures = pictures(connection, id)?;
     }

@@ -84,3 +84,15 @@ fn the_oldest_jobs_are_forgotten_with_their_rows_and_the_others_can_be_asked_for
     assert_eq!(oldest.pictures.len(), 1, "the newest ones stay");
     assert_eq!(database.jobs().unwrap().len() as i64, MAX_LISTED);
 }
+
+#[test]
+fn a_recipe_is_decoded_once_for_all_lists_and_anew_once_it_is_edited() {
+    let mut database = Database::in_memory().unwrap();
+    let id = add(&mut database, "a");
+    let recipe = |database: &Database| std::sync::Arc::clone(&database.jobs().unwrap()[0].recipe);
+    let first = recipe(&database);
+    assert!(std::sync::Arc::ptr_eq(&first, &recipe(&database)));
+    let edited = Recipe { prompt: "another lake".into(), ..Recipe::clone(&first) };
+    assert!(database.edit_job(id, &edited, "a").unwrap());
+    assert_eq!(*recipe(&database), edited);
+}
