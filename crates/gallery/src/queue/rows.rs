@@ -224,7 +224,6 @@ const PICTURES: &str =
 const FORGOTTEN: &str = "SELECT id FROM job INDEXED BY job_ended WHERE state IN ('done', 'failed', 'cancelled') ORDER BY ended_ms DESC, id DESC LIMIT -1 OFFSET ?1";
 
 /// The job of this number, on any connection.
-/// The job of this number, as a transaction sees it.
 pub(super) fn job_in(connection: &Connection, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
     read_job(connection, &DecodedRecipes::default(), id)
 }

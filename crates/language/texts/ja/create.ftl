@@ -397,7 +397,7 @@ create-use-lora = LoRA { $name }を使う
 create-this-file-no-longer-exists =
     { $path }
     このファイルはもう存在しません。
-create-lora-strength-1-is = LoRAの強さ：1が標準、0はオフです。ダブルクリックで1に戻ります。右クリックでテキストエンコーダーの強さを別に設定できます。
+create-lora-strength-1-is = LoRAの強度：1が標準、0はオフです。ダブルクリックで1に戻ります。右クリックでテキストエンコーダーの強さを別に設定できます。
 create-words-have-a-strength = 言葉の強さを別に設定
 create-strength-of = { $name }の強さ
 create-strength-in-the-text = テキストエンコーダーでの強さ：LoRAが語の意味をどれだけ変えるか。右クリックで全体を同じ強さにできます。
