@@ -12,7 +12,12 @@ pub fn capitalized(text: &str) -> String {
 /// The clause as a sentence: a capital first, a full stop last unless it ends with another mark.
 #[must_use]
 pub fn sentence(text: &str) -> String {
-    let text = capitalized(text);
+    with_stop(capitalized(text))
+}
+
+/// The text with the full stop of the language, unless it is empty or ends with a mark.
+#[must_use]
+pub fn with_stop(text: String) -> String {
     let stop = if chosen_language() == Language::Japanese { "。" } else { "." };
     if text.is_empty() || text.ends_with(['.', '!', '?', '。']) { text } else { text + stop }
 }

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use atelier_core::advice::Advice;
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::Rgb8;
-use atelier_core::sentences::sentence;
-use atelier_language::tr;
+use atelier_core::sentences::{sentence, with_stop};
+use atelier_language::{Language, choose_language, chosen_language, tr};
 use atelier_vision::{CutoutFamily, Detection, Detector, Segmenter};
 
 /// What a model computes with, at most.
@@ -70,6 +70,8 @@ struct Order {
     width: u32,
     height: u32,
     memory_bytes: u64,
+    /// Tag of the language of errors.
+    language: String,
 }
 
 /// What comes back before the mask's bytes.
@@ -158,7 +160,8 @@ fn run(worker: &VisionWorker<'_>, model: &Path, task: VisionTask, picture: &Rgb8
     let VisionWorker { program, threads, limits, is_cancelled } = *worker;
     let not_started = |error: io::Error| Advice::new(tr!("studio-the-model-could-not", error), "");
     let (width, height) = (picture.width(), picture.height());
-    let order = Order { model: model.to_owned(), task, threads, width, height, memory_bytes: limits.memory_bytes };
+    let language = chosen_language().tag().to_owned();
+    let order = Order { model: model.to_owned(), task, threads, width, height, memory_bytes: limits.memory_bytes, language };
     let mut line = serde_json::to_vec(&order).map_err(|error| not_started(error.into()))?;
     line.push(b'\n');
     let mut command = Command::new(program);
@@ -222,7 +225,7 @@ fn write_order(mut input: ChildStdin, line: &[u8], pixels: &[u8]) {
 fn of_clauses(error: &str) -> Advice {
     let (what, next) = error.rsplit_once("; ").unwrap_or((error, ""));
     // The first begins with the file's name, which stays as it is.
-    Advice::new(format!("{what}."), if next.is_empty() { String::new() } else { sentence(next) })
+    Advice::new(with_stop(what.to_owned()), if next.is_empty() { String::new() } else { sentence(next) })
 }
 
 /// Serves one order from `input` to `output`: what the program does that is started with
@@ -234,6 +237,7 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> 
     let mut line = Vec::new();
     input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     let order: Order = serde_json::from_slice(&line)?;
+    choose_language(Language::from_locale(&order.language).unwrap_or_default());
     let mut pixels = vec![0; order.width as usize * order.height as usize * 3];
     input.read_exact(&mut pixels)?;
     let picture = Rgb8::new(order.width, order.height, pixels).ok_or(io::ErrorKind::InvalidData)?;
