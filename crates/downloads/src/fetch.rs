@@ -23,7 +23,7 @@ pub fn fetch(url: &str, max_bytes: usize, limit: Duration, proxy: &ProxyChoice) 
         Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
         Ok(Err(NoAnswer::Nonsense(words))) => Err(server(&words)),
         Ok(Ok((answer, body))) if answer.response.status().is_success() => Ok(body),
-        Ok(Ok((answer, _))) => Err(server(&tr!("downloads-status", as_u16 = answer.response.status().as_u16()))),
+        Ok(Ok((answer, _))) => Err(server(&tr!("downloads-status", code = answer.response.status().as_u16()))),
     }
 }
 

@@ -226,7 +226,7 @@ impl Web {
             _ => (
                 Failure::new(
                     Cause::Server,
-                    tr!("downloads-the-server-could-not", what, as_u16 = status.as_u16()),
+                    tr!("downloads-the-server-could-not", what, code = status.as_u16()),
                     tr!("downloads-try-again-later-downloaded"),
                 ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),

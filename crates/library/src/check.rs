@@ -276,7 +276,7 @@ impl Set {
             return Err(Problem::new(
                 tr!(
                     "library-knows-words-and-the",
-                    lm = self.name(FileRole::Llm),
+                    name = self.name(FileRole::Llm),
                     vocabulary = known.kind.vocabulary.unwrap_or(0),
                     family = family.label(),
                     needed
@@ -329,7 +329,7 @@ impl Set {
     fn check_photomaker(&self, family: Family) -> Result<(), Problem> {
         if self.files.contains_key(&FileRole::Photomaker) && family != Family::Sdxl {
             return Err(Problem::new(
-                tr!("library-is-a-photomaker-which", hotomaker = self.name(FileRole::Photomaker), family = family.label()),
+                tr!("library-is-a-photomaker-which", name = self.name(FileRole::Photomaker), family = family.label()),
                 tr!("library-remove-it-or-choose"),
             ));
         }

@@ -481,7 +481,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let rest = |it: &String| it.strip_prefix("https://").or_else(|| it.strip_prefix("http://")).map(str::to_owned);
     match &address {
         Some(it) if rest(it).is_none_or(|rest| rest.is_empty() || rest.contains(|c: char| c.is_whitespace() || c.is_control())) => {
-            Err(de::Error::custom(tr!("library-is-not-a-url", it = format!("{it:?}"))))
+            Err(de::Error::custom(tr!("library-is-not-a-url", text = format!("{it:?}"))))
         }
         _ => Ok(address),
     }

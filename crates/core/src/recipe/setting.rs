@@ -141,7 +141,7 @@ impl Setting for String {
 
     fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
         let Some((end, _)) = self.char_indices().nth(*limits) else { return };
-        notes.push(tr!("core-the-first-of-characters", capitalized = capitalized(name), limits, chars = self.chars().count()));
+        notes.push(tr!("core-the-first-of-characters", capitalized = capitalized(name), limits, length = self.chars().count()));
         self.truncate(end);
     }
 }

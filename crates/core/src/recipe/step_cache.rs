@@ -74,7 +74,7 @@ impl StepCache {
             let (name, _) = Self::OPTIONS
                 .iter()
                 .find(|(own, _)| own.eq_ignore_ascii_case(name.trim()))
-                .ok_or_else(|| tr!("core-is-not-one-of", name, elf = Self::OPTIONS.map(|(name, _)| name).join(", ")))?;
+                .ok_or_else(|| tr!("core-is-not-one-of", name, known = Self::OPTIONS.map(|(name, _)| name).join(", ")))?;
             let value = value.trim().parse().ok().filter(|value: &f32| value.is_finite());
             Ok(((*name).to_owned(), value.ok_or_else(|| tr!("core-write-a-number-for", name))?))
         };

@@ -225,7 +225,7 @@ core-this-version-of-atelier = Diese Version von Atelier hat den Upscaler „{ $
 core-sigmas-of-the-second = Sigmas des zweiten Durchgangs: Es gibt nur eines, daher wird der Rauschplan verwendet.
 core-this-version-of-atelier-does-not = Diese Version von Atelier hat die Vorverarbeitung „{ $name }“ nicht; das Kontrollbild wird verwendet, wie es ist.
 core-this-version-of-atelier-does-not-know-the = Diese Version von Atelier kennt den Teil „{ $key }“ des Modells nicht; er wird weggelassen.
-core-the-first-of-characters = { $capitalized }: Die ersten { $limits } von { $chars } Zeichen werden gelesen.
+core-the-first-of-characters = { $capitalized }: Die ersten { $limits } von { $length } Zeichen werden gelesen.
 core-instead-of = { $capitalized }: { $used } statt { $asked }.
 core-this-version-of-atelier-cannot-read = Diese Version von Atelier kann „{ $name }“ nicht lesen; der übliche Wert wird verwendet.
 core-this-version-of-atelier-does-not-have-the = Diese Version von Atelier hat „{ $word }“ ({ $name }) nicht; der übliche Wert wird verwendet.
@@ -233,7 +233,7 @@ core-mask-of-the-step = Maske des Schritt-Caches
 core-of-the-step-cache = { $name } des Schritt-Caches
 core-write-1-computed-and = 1 (berechnet) und 0 (darf wiederverwendet werden) angeben, durch Kommas getrennt
 core-write-a-number-for = eine Zahl für { $name } angeben
-core-is-not-one-of = { $name } gehört nicht zu { $elf }
+core-is-not-one-of = { $name } gehört nicht zu { $known }
 core-write-name-value-in = name=value anstelle von { $pair } angeben
 core-the-words-of-the = Die Wörter des Prompts ändern sich im Lauf der Schritte mehr als { $max_word_changes }-mal.
 core-there-is-no-list = Es gibt keine Wortliste namens { $value }.

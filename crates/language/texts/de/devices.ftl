@@ -92,7 +92,7 @@ devices-lends-devices =
         [one] bietet { $many } Gerät
        *[other] bietet { $many } Geräte
     }
-devices-mb-a-second = {" "}{ $e6 } MB pro Sekunde,
+devices-mb-a-second = {" "}{ $rate } MB pro Sekunde,
 devices-ggmls-rpc-server = Der rpc-server von ggml
 devices-it = Der Server
 devices-answers-and-ms-there = { $program } antwortet und { $devices }: { $trip_ms } ms hin und zurück,{ $bandwidth } Protokollversion { $wire_version }.

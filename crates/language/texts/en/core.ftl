@@ -225,7 +225,7 @@ core-this-version-of-atelier = This version of Atelier does not have the upscale
 core-sigmas-of-the-second = Sigmas of the second pass: there is only one, so the noise schedule is used.
 core-this-version-of-atelier-does-not = This version of Atelier does not have the preprocessor "{ $name }"; the control picture is used as it is.
 core-this-version-of-atelier-does-not-know-the = This version of Atelier does not know the part "{ $key }" of the model; it is left out.
-core-the-first-of-characters = { $capitalized }: the first { $limits } of { $chars } characters are read.
+core-the-first-of-characters = { $capitalized }: the first { $limits } of { $length } characters are read.
 core-instead-of = { $capitalized }: { $used } instead of { $asked }.
 core-this-version-of-atelier-cannot-read = This version of Atelier cannot read the { $name }; the usual one is used.
 core-this-version-of-atelier-does-not-have-the = This version of Atelier does not have the { $name } "{ $word }"; the usual one is used.
@@ -233,7 +233,7 @@ core-mask-of-the-step = mask of the step cache
 core-of-the-step-cache = { $name } of the step cache
 core-write-1-computed-and = write 1 (computed) and 0 (may be reused), separated by commas
 core-write-a-number-for = write a number for { $name }
-core-is-not-one-of = { $name } is not one of { $elf }
+core-is-not-one-of = { $name } is not one of { $known }
 core-write-name-value-in = write name=value in place of { $pair }
 core-the-words-of-the = The words of the prompt change more than { $max_word_changes } times over the steps.
 core-there-is-no-list = There is no list of words named { $value }.

@@ -225,7 +225,7 @@ core-this-version-of-atelier = このバージョンのAtelierにはアップス
 core-sigmas-of-the-second = 2回目の処理のシグマ：1つしかないため、ノイズスケジュールを使います。
 core-this-version-of-atelier-does-not = このバージョンのAtelierにはプリプロセッサー「{ $name }」がないため、コントロール画像をそのまま使います。
 core-this-version-of-atelier-does-not-know-the = このバージョンのAtelierではモデルの部分「{ $key }」が不明なため、除きます。
-core-the-first-of-characters = { $capitalized }：{ $chars }文字のうち、最初の{ $limits }文字を読み込みます。
+core-the-first-of-characters = { $capitalized }：{ $length }文字のうち、最初の{ $limits }文字を読み込みます。
 core-instead-of = { $capitalized }：{ $asked }の代わりに{ $used }にしました。
 core-this-version-of-atelier-cannot-read = このバージョンのAtelierでは{ $name }を読み込めないため、通常のものを使います。
 core-this-version-of-atelier-does-not-have-the = このバージョンのAtelierには{ $name }「{ $word }」がないため、通常のものを使います。
@@ -233,7 +233,7 @@ core-mask-of-the-step = ステップキャッシュのマスク
 core-of-the-step-cache = ステップキャッシュの{ $name }
 core-write-1-computed-and = 1（計算する）と0（再利用してよい）をコンマ区切りで書いてください
 core-write-a-number-for = { $name }の数値を書いてください
-core-is-not-one-of = { $name }は{ $elf }のいずれでもありません
+core-is-not-one-of = { $name }は{ $known }のいずれでもありません
 core-write-name-value-in = { $pair }の代わりに、名前=値の形で書いてください
 core-the-words-of-the = プロンプトの語が、ステップの途中で{ $max_word_changes }回を超えて変わります。
 core-there-is-no-list = { $value }という名前の語のリストはありません。

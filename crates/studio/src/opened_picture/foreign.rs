@@ -232,7 +232,7 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
     let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default()) else {
         it.leave("Seed", seed.to_string());
-        it.differences.push(tr!("studio-seed-is-too-large", seed, i64 = i64::MAX));
+        it.differences.push(tr!("studio-seed-is-too-large", seed, most = i64::MAX));
         return;
     };
     it.settings.seed = Some(kept);

@@ -42,7 +42,7 @@ pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
         many => tr!("devices-lends-devices", many = many.len()),
     };
     let trip_ms = report.round_trip.as_secs_f64() * 1e3;
-    let bandwidth = report.bandwidth.map_or(String::new(), |bytes| tr!("devices-mb-a-second", e6 = format!("{:.0}", bytes / 1e6)));
+    let bandwidth = report.bandwidth.map_or(String::new(), |bytes| tr!("devices-mb-a-second", rate = format!("{:.0}", bytes / 1e6)));
     let program = if report.is_stock { tr!("devices-ggmls-rpc-server") } else { tr!("devices-it") };
     tr!("devices-answers-and-ms-there", program, devices, trip_ms = format!("{trip_ms:.1}"), bandwidth, wire_version = report.wire_version)
 }

@@ -23,7 +23,7 @@ pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
     let words = match (job.state, &row.reason) {
         (JobState::Done, _) => tr!("queue-done").into(),
         (JobState::Cancelled, _) => tr!("queue-cancelled").into(),
-        (JobState::Failed, _) => tr!("queue-failed", as_deref = job.reason.as_deref().unwrap_or(tr!("queue-reason-unknown"))),
+        (JobState::Failed, _) => tr!("queue-failed", reason = job.reason.as_deref().unwrap_or(tr!("queue-reason-unknown"))),
         (_, Some(reason)) => reason.sentence(),
         (JobState::Running, None) => running.map_or_else(
             || tr!("queue-running").into(),
