@@ -3,6 +3,8 @@
 //! Files are counted in decimal units as file managers show them, memory in binary units as devices
 //! and budgets have it.
 
+use atelier_language::tr;
+
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
 
@@ -60,21 +62,19 @@ pub fn duration(secs: f32) -> String {
 /// A duration that may be very short, down to a tenth of a second: `under 0.1 s`, `6 s`.
 #[must_use]
 pub fn seconds(secs: f64) -> String {
-    if secs < 0.05 { "under 0.1 s".to_owned() } else { duration(secs as f32) }
+    if secs < 0.05 { tr!("core-under-a-tenth").to_owned() } else { duration(secs as f32) }
 }
 
 /// The time that passed since something happened, in its largest whole unit: `just now`, `2 hours
 /// ago`.
 #[must_use]
 pub fn time_ago(secs: u64) -> String {
-    let (count, unit) = match secs {
-        0..=59 => return "just now".to_owned(),
-        60..=3_599 => (secs / 60, "minute"),
-        3_600..=86_399 => (secs / 3_600, "hour"),
-        _ => (secs / 86_400, "day"),
-    };
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
+    match secs {
+        0..=59 => tr!("core-just-now").to_owned(),
+        60..=3_599 => tr!("core-minutes-ago", count = secs / 60),
+        3_600..=86_399 => tr!("core-hours-ago", count = secs / 3_600),
+        _ => tr!("core-days-ago", count = secs / 86_400),
+    }
 }
 
 #[cfg(test)]

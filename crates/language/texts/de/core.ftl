@@ -321,7 +321,7 @@ core-this-bracket-is-never = Diese Klammer wird nie geschlossen und gilt daher a
 core-list = { $first } und { $last }
 core-phase-load = laden
 core-phase-encode = enkodieren
-core-phase-denoise = entrauschen
+core-phase-denoise = entrausch.
 core-phase-decode = dekodieren
 core-while-loading = Laden
 core-while-denoising = Entrauschen
@@ -335,3 +335,17 @@ core-accelerator = Beschleuniger
 core-remote = entfernt
 core-copied = kopiert
 core-pinned = {" "}(fixiert)
+core-just-now = gerade eben
+core-minutes-ago = { $count ->
+        [one] vor { $count } Minute
+       *[other] vor { $count } Minuten
+    }
+core-hours-ago = { $count ->
+        [one] vor { $count } Stunde
+       *[other] vor { $count } Stunden
+    }
+core-days-ago = { $count ->
+        [one] vor { $count } Tag
+       *[other] vor { $count } Tagen
+    }
+core-under-a-tenth = unter 0,1 s

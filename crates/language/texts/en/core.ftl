@@ -335,3 +335,17 @@ core-accelerator = accelerator
 core-remote = remote
 core-copied = copied
 core-pinned = {" "}(pinned)
+core-just-now = just now
+core-minutes-ago = { $count ->
+        [one] { $count } minute ago
+       *[other] { $count } minutes ago
+    }
+core-hours-ago = { $count ->
+        [one] { $count } hour ago
+       *[other] { $count } hours ago
+    }
+core-days-ago = { $count ->
+        [one] { $count } day ago
+       *[other] { $count } days ago
+    }
+core-under-a-tenth = under 0.1 s

@@ -335,3 +335,14 @@ core-accelerator = アクセラレーター
 core-remote = リモート
 core-copied = コピー
 core-pinned = （固定）
+core-just-now = たった今
+core-minutes-ago = { $count ->
+       *[other] { $count }分前
+    }
+core-hours-ago = { $count ->
+       *[other] { $count }時間前
+    }
+core-days-ago = { $count ->
+       *[other] { $count }日前
+    }
+core-under-a-tenth = 0.1 s未満

@@ -99,13 +99,13 @@ impl Availability {
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
-            Self::BuiltIn => "built-in",
+            Self::BuiltIn => tr!("library-is-built-in"),
             Self::OnDisk => tr!("library-on-disk"),
-            Self::Damaged => "damaged",
+            Self::Damaged => tr!("library-is-damaged"),
             Self::InPlace => tr!("library-in-place"),
-            Self::Incomplete => "incomplete",
-            Self::Listed => "listed",
-            Self::Catalogue => "catalogue",
+            Self::Incomplete => tr!("library-is-incomplete"),
+            Self::Listed => tr!("library-is-listed"),
+            Self::Catalogue => tr!("library-is-catalogue"),
         }
     }
 

@@ -85,7 +85,7 @@ impl Licence {
         match (self.is_gated(), self.is_non_commercial()) {
             (true, true) => Some(tr!("library-needs-an-account-non")),
             (true, false) => Some(tr!("library-needs-an-account")),
-            (false, true) => Some("non-commercial"),
+            (false, true) => Some(tr!("library-non-commercial")),
             (false, false) => None,
         }
     }
