@@ -765,7 +765,28 @@ fn what_blocks_is_seen_however_it_is_called() {
 /// Crates that each crate without a face must not depend on, straight or through another crate of
 /// the workspace.
 const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
-    ("core", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-"]),
+    ("language", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-"]),
+    (
+        "core",
+        &[
+            "eframe",
+            "egui",
+            "ggml-sys",
+            "diffusion-rs-sys",
+            "reqwest",
+            "tokio",
+            "rustls",
+            "image",
+            "atelier-downloads",
+            "atelier-engine",
+            "atelier-gallery",
+            "atelier-kernels",
+            "atelier-library",
+            "atelier-media",
+            "atelier-studio",
+            "atelier-vision",
+        ],
+    ),
     ("media", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "atelier-library", "atelier-engine"]),
     (
         "gallery",
@@ -796,7 +817,7 @@ fn crates_without_a_face_depend_on_no_crate_above_them() {
     for (name, forbidden) in FORBIDDEN_DEPENDENCIES {
         let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
         let found = dependencies(&manifest);
-        assert!(found.contains(&"serde"), "the dependencies of {name} were not read: {found:?}");
+        assert!(!found.is_empty(), "the dependencies of {name} were not read");
         for dependency in found {
             assert!(!forbidden.iter().any(|it| dependency.starts_with(it)), "crates/{name} must not depend on {dependency}");
         }
