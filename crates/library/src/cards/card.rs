@@ -101,9 +101,9 @@ impl Availability {
         match self {
             Self::BuiltIn => tr!("library-is-built-in"),
             Self::OnDisk => tr!("library-on-disk"),
-            Self::Damaged => tr!("library-is-damaged"),
+            Self::Damaged => tr!("library-card-damaged"),
             Self::InPlace => tr!("library-in-place"),
-            Self::Incomplete => tr!("library-is-incomplete"),
+            Self::Incomplete => tr!("library-card-incomplete"),
             Self::Listed => tr!("library-is-listed"),
             Self::Catalogue => tr!("library-is-catalogue"),
         }
