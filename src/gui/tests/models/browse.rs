@@ -215,7 +215,7 @@ fn of_a_thousand_models_only_those_that_are_seen_are_drawn() {
     // The cursor reaches cards that were not drawn, and they scroll into view.
     studio.press(Modifiers::NONE, Key::Slash);
     studio.harness.event(egui::Event::Text("style 99".into()));
-    studio.harness.run_ok();
+    studio.until("the typed words", |app| app.state.models.search == "style 99");
     assert_eq!(studio.card_names().len(), 19, "every word is looked for");
     studio.press(Modifiers::NONE, Key::Enter);
     for _ in 0..3 {
