@@ -2,9 +2,9 @@
 //! against nothing but grey, and one accent, an ultramarine. Sizes and fonts that all panels share
 //! are here too.
 
-use atelier_language::tr;
 use std::sync::Arc;
 
+use atelier_language::tr;
 use eframe::egui::epaint::text::VariationCoords;
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{

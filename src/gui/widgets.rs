@@ -1,8 +1,8 @@
 //! Controls that several panels share: buttons for commands, headings, rows with a label, sliders.
 
-use atelier_language::{self as language, tr};
 use std::ops::RangeInclusive;
 
+use atelier_language::{self as language, tr};
 use eframe::egui::{
     self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
 };

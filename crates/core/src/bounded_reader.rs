@@ -1,10 +1,11 @@
 //! A reader with a bound on what is read in all: for lists in files of strangers whose readers know
 //! no bounds.
 
-use atelier_language::tr;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use atelier_language::tr;
 
 /// A reader of a bounded number of bytes, however often it goes back.
 #[derive(Debug)]

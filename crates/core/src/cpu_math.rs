@@ -1,9 +1,9 @@
 //! How the processor multiplies.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// Arithmetic of the processor, from the most exact to the fastest.

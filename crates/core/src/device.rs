@@ -1,9 +1,9 @@
 //! The devices that modules run on, as plain data. Listing them is the engine's work.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// A device that the engine can compute on.

@@ -1,9 +1,9 @@
 //! A set of modules, with its text form: `diffusion,te`.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::module::Module;

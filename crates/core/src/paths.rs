@@ -4,12 +4,12 @@
 //! to the disk, and then renamed. Folders are only named here; they are made when something is
 //! written into them.
 
-use atelier_language::tr;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use directories::{ProjectDirs, UserDirs};
 use tempfile::NamedTempFile;
 

@@ -1,8 +1,9 @@
 //! Instruction sets of the processor: the levels that code is compiled for, and which of them this
 //! machine has.
 
-use atelier_language::tr;
 use std::fmt;
+
+use atelier_language::tr;
 
 use crate::advice::Advice;
 

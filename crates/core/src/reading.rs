@@ -10,7 +10,6 @@
 //! crash; marking a file costs two short writes and no flush (the system keeps what an ended
 //! process wrote); without a folder that can be written to, files are read unmarked.
 
-use atelier_language::tr;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use atelier_language::tr;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 

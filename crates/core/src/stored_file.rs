@@ -5,12 +5,13 @@
 //! under another name. What cannot be read now, and what a newer Atelier wrote, stays as it is, and
 //! nothing is written in its place.
 
-use atelier_language::tr;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 /// Names that are tried for a file that is put aside.
 const MAX_ASIDE: u32 = 1000;

@@ -1,8 +1,8 @@
 //! One small file, fetched at once: no queue, no token, nothing on the disk.
 
-use atelier_language::tr;
 use std::time::Duration;
 
+use atelier_language::tr;
 use tokio::time::timeout;
 
 use super::failure::{Cause, Failure};

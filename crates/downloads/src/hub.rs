@@ -123,7 +123,7 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
     let (answer, body) = web.text(url, MAX_BYTES).await.map_err(|error| match error {
         NoAnswer::QueuedJob(_) => Failure::new(
             Cause::Unreachable,
-            tr!("downloads-cannot-be-reached-2", host = url.host_str().unwrap_or(tr!("downloads-the-server"))),
+            tr!("downloads-cannot-be-reached", host = url.host_str().unwrap_or(tr!("downloads-the-server"))),
             tr!("downloads-models-on-this-machine"),
         ),
         NoAnswer::Nonsense(words) => unclear(&words),

@@ -3,10 +3,10 @@
 //! These types are the journal's format too. Fields may be added with a default; none may change
 //! its meaning.
 
-use atelier_language::tr;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use crate::names::{FileName, Sha256};

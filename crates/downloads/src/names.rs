@@ -1,10 +1,10 @@
 //! The name of a file, which cannot lead out of its folder, and its sum.
 
-use atelier_language::tr;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 

@@ -7,13 +7,13 @@
 mod commands;
 mod endings;
 
-use atelier_language::tr;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use atelier_language::tr;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};

@@ -1,8 +1,9 @@
 //! A file that need not be fetched: it is in its place, or another model has it.
 
-use atelier_language::tr;
 use std::io;
 use std::path::Path;
+
+use atelier_language::tr;
 
 use super::failure::{Cause, Failure};
 use super::index::{self, DownloadedFile};

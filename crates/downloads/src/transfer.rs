@@ -4,11 +4,11 @@
 //! written and hashed by a thread of its own while the next bytes come in. A broken line is gone on
 //! with where it broke; bytes of another version are never put together.
 
-use atelier_language::tr;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use atelier_language::tr;
 use reqwest::{Response, StatusCode, header};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;

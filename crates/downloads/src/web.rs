@@ -4,9 +4,9 @@
 //! whatever a server redirects to; a redirect never leads from `https` to `http`. Nothing a server
 //! says is trusted beyond being compared.
 
-use atelier_language::tr;
 use std::time::{Duration, SystemTime};
 
+use atelier_language::tr;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};

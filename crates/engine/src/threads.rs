@@ -1,9 +1,10 @@
 //! Threads that work for an engine.
 
-use atelier_language::tr;
 use std::cell::Cell;
 use std::sync::mpsc::{self, SendError, Sender};
 use std::thread;
+
+use atelier_language::tr;
 
 use crate::protocol::Failure;
 

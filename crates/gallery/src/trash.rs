@@ -1,9 +1,9 @@
 //! Moving pictures to the trash, and back.
 
-use atelier_language::tr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use rusqlite::{OptionalExtension, params};
 
 use crate::stored_path::StoredPath;

@@ -1,8 +1,9 @@
 //! Tensors that lie beside a weight and say how its values are meant. The engine's loader passes
 //! over those that it does not know, and makes another picture: what it does not apply is refused.
 
-use atelier_language::tr;
 use std::collections::{HashMap, HashSet};
+
+use atelier_language::tr;
 
 use super::adapter_endings::is_of_adapter;
 use super::container::{Contents, Flaw, TensorInfo, shown};

@@ -1,9 +1,10 @@
 //! The terms in which the readers of safetensors and GGUF files describe a file: its tensors, its
 //! metadata, its faults.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::io;
+
+use atelier_language::tr;
 
 use super::dtype::Dtype;
 

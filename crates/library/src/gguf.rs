@@ -5,9 +5,10 @@
 //! except tensors of more than four dimensions in files without lists: those are what the second
 //! one is for.
 
-use atelier_language::tr;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Read, Seek};
+
+use atelier_language::tr;
 
 use super::container::{Contents, Flaw, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_METADATA_BYTES, MAX_TEXT_BYTES, TensorInfo, check_count, shown};
 use super::dtype::Dtype;

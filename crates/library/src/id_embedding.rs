@@ -1,10 +1,11 @@
 //! Features of faces (`id_embeds.bin`) that `PhotoMaker` v2 reads: one vector for each picture of a
 //! person.
 
-use atelier_language::tr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+
+use atelier_language::tr;
 
 use super::header::file_name;
 use super::problem::Problem;

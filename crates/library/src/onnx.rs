@@ -4,11 +4,12 @@
 //! The file is a stranger's. Weights are passed over and not read; what is kept is short, and what
 //! is counted has an end. What runs such a model is `atelier-vision`.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
+
+use atelier_language::tr;
 
 use super::container::Flaw;
 use super::header::{Fault, HeaderError, error_for, file_name};

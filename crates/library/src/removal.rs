@@ -5,10 +5,11 @@
 //! own folder of models; of a model with a manifest, that too. A file that a person put there,
 //! changed or linked stays; so does one that another model uses.
 
-use atelier_language::tr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use atelier_language::tr;
 
 use super::disk::modified;
 use super::manifest::Sha256;

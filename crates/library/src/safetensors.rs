@@ -4,11 +4,11 @@
 //! on names, sizes and places hold here too, save one: a hole between tensors is let pass, because
 //! the engine does.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek};
 
+use atelier_language::tr;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 

@@ -1,9 +1,10 @@
 //! Errors of picture files.
 
-use atelier_language::tr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 /// Error of a picture file. Its text is a clause with the next step after a semicolon.
 #[derive(Debug, thiserror::Error)]

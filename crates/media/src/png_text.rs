@@ -4,10 +4,10 @@
 //! looks at pixels; a chunk that is damaged is passed over, and of one that is too large only its
 //! keyword is read.
 
-use atelier_language::tr;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
+use atelier_language::tr;
 use flate2::Crc;
 use flate2::bufread::ZlibDecoder;
 

@@ -4,10 +4,11 @@
 //! What such a file holds is a stranger's: files, bytes and lines are bounded, and what cannot be
 //! read is told.
 
-use atelier_language::tr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 /// Folder of tag files in Atelier's own data.
 pub const TAGS_FOLDER: &str = "tags";

@@ -1,8 +1,9 @@
 //! Errors of models that look at pictures.
 
-use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
+
+use atelier_language::tr;
 
 /// Maximum bytes of a model's file. The largest model for cut-outs in use has 940 MB.
 pub const MAX_MODEL_BYTES: u64 = 1 << 30;

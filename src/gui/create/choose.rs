@@ -1,8 +1,9 @@
 //! File dialogs of this view and of the guides: where the system has none, a person types a path.
 //! Nothing here waits.
 
-use atelier_language::tr;
 use std::path::PathBuf;
+
+use atelier_language::tr;
 
 use crate::gui::context::Context;
 use crate::gui::dialog::FileDialog;

@@ -1,8 +1,9 @@
 //! Saving the picture shown somewhere else: the ending of the name decides the format. Where the
 //! system has no file dialog, a person types the place. Nothing here waits.
 
-use atelier_language::tr;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 use crate::gui::context::Context;
 use crate::gui::create::save_dialog::{SaveDialog, USUAL_QUALITY};

@@ -1,7 +1,8 @@
 //! Commands that concern the program itself. Their effects are in [`crate::gui::program::update`].
 
-use atelier_language::tr;
 use std::path::PathBuf;
+
+use atelier_language::tr;
 
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::program::state::State;

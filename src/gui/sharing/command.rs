@@ -1,7 +1,8 @@
 //! Commands of sharing. Their effects are in [`crate::gui::sharing::update`].
 
-use atelier_language::tr;
 use std::net::IpAddr;
+
+use atelier_language::tr;
 
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;

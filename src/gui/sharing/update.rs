@@ -1,8 +1,9 @@
 //! Effects of the commands of sharing. Nothing here waits.
 
-use atelier_language::tr;
 use std::io;
 use std::sync::Arc;
+
+use atelier_language::tr;
 
 use crate::gui::context::Context;
 use crate::gui::due;

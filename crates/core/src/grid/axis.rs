@@ -1,7 +1,8 @@
 //! An axis: what differs from column to column, row to row or page to page.
 
-use atelier_language::tr;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 use super::GridError;
 use super::setting::SettingName;

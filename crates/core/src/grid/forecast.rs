@@ -1,8 +1,9 @@
 //! What a sheet will cost.
 
-use atelier_language::tr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use atelier_language::tr;
 
 use super::order::{evaluations, sharings, steps};
 use super::{Grid, Turn};

@@ -12,8 +12,9 @@ mod setting;
 mod turn;
 mod values;
 
-use atelier_language::tr;
 use std::fmt;
+
+use atelier_language::tr;
 
 use crate::recipe::Recipe;
 

@@ -1,9 +1,9 @@
 //! Changes to a recipe or a placement, as the planner proposes them.
 
-use atelier_language::tr;
 use std::fmt;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::needs::Needs;

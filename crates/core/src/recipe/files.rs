@@ -1,9 +1,9 @@
 //! The files of a model by role, and the modules that they bring along.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use crate::module::Module;

@@ -3,8 +3,9 @@
 //! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types
 //! (`atelier_media`, the settings).
 
-use atelier_language::tr;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 mod branch;
 mod control;

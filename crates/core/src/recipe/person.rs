@@ -1,8 +1,8 @@
 //! A person whom a `PhotoMaker` brings into the picture.
 
-use atelier_language::tr;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::image::ImageSource;

@@ -1,10 +1,10 @@
 //! Samplers, schedulers and random number generators by the engine's names (`sample_method_to_str`,
 //! `scheduler_to_str`, `rng_type_to_str` in stable-diffusion.cpp) and those shown.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// Guidance that a picture is made with, of both kinds.

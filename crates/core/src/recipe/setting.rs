@@ -1,11 +1,11 @@
 //! The types of settings: their limits, and their form in files.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use atelier_language::tr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,10 @@
 //! that a picture is made with, its name, its help, the part of the settings that it belongs to,
 //! and what it affects. A field's own name is its key in files: it never changes.
 
-use atelier_language::tr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

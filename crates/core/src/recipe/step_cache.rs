@@ -1,9 +1,9 @@
 //! Step caches: parts of a step that are taken from the step before it where little changed.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::CacheMode;

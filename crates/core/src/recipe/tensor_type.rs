@@ -1,9 +1,9 @@
 //! Types of weights, and the rules by which weights get one as a model is loaded.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::sampling::{UnknownName, named_by_engine};

@@ -1,10 +1,11 @@
 //! From a command line to a recipe.
 
-use atelier_language::tr;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use atelier_language::tr;
 
 use super::{FILE_FLAGS, HERE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};

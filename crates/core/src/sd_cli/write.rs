@@ -1,8 +1,9 @@
 //! From a recipe to a command line.
 
-use atelier_language::tr;
 use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
+
+use atelier_language::tr;
 
 use super::{FILE_FLAGS, HERE, defaults};
 use crate::placement::{BackendSpec, Module};

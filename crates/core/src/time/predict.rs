@@ -1,9 +1,9 @@
 //! Prediction of the time of a picture.
 
-use atelier_language::tr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::corrections::TimeCorrections;

@@ -1,7 +1,8 @@
 //! What a prompt is cut into. All places are bytes of its text.
 
-use atelier_language::tr;
 use std::ops::Range;
+
+use atelier_language::tr;
 
 /// A prompt in parts.
 #[derive(Clone, Debug, Default, PartialEq)]

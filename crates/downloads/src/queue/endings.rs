@@ -1,10 +1,10 @@
 //! Ends of transfers and jobs: each run of a job ends once, and its end is told once it is in the
 //! journal.
 
-use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use tokio::task::spawn_blocking;
 
 use super::{Queue, TaskResult};

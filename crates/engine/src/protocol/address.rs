@@ -1,9 +1,9 @@
 //! Network address of a server: `host:port`.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 /// The port that servers listen at by default.

@@ -8,8 +8,9 @@
 mod condition;
 mod field;
 
-use atelier_language::tr;
 use std::ops::Range;
+
+use atelier_language::tr;
 
 pub(crate) use condition::{Condition, FlagFilter, IntegerColumn, Matching, Moment, Part, Period, Shape, TextColumns, TimeUnit};
 pub use field::{FIELDS, Field};

@@ -8,7 +8,6 @@ downloads-the-server = Der Server
 downloads-status = Status { $code }
 downloads-write-the-repository-as = Das Repository als owner/name schreiben.
 downloads-models-on-this-machine = Modelle auf diesem Computer funktionieren auch so. Die Verbindung prüfen und erneut suchen.
-downloads-cannot-be-reached-2 = { $host } ist nicht erreichbar.
 downloads-the-search = Die Suche
 downloads-two-files-of-are = Zwei Dateien von { $name } heißen „{ $name_2 }“, oder Atelier reserviert diesen Namen.
 downloads-there-is-nothing-to = Es gibt nichts herunterzuladen.

@@ -8,7 +8,6 @@ downloads-the-server = The server
 downloads-status = status { $code }
 downloads-write-the-repository-as = Write the repository as owner/name.
 downloads-models-on-this-machine = Models on this machine work without it. Check the connection and search again.
-downloads-cannot-be-reached-2 = { $host } cannot be reached.
 downloads-the-search = The search
 downloads-two-files-of-are = Two files of { $name } are called "{ $name_2 }", or Atelier reserves this name.
 downloads-there-is-nothing-to = There is nothing to download.

@@ -8,7 +8,6 @@ downloads-the-server = サーバー
 downloads-status = ステータス{ $code }
 downloads-write-the-repository-as = リポジトリをowner/nameの形で書いてください。
 downloads-models-on-this-machine = このマシンのモデルは接続なしで使えます。接続を確認して、もう一度検索してください。
-downloads-cannot-be-reached-2 = { $host }に接続できません。
 downloads-the-search = 検索結果
 downloads-two-files-of-are = { $name }に「{ $name_2 }」という名前のファイルが2つあるか、この名前はAtelierが予約しています。
 downloads-there-is-nothing-to = ダウンロードするものがありません。

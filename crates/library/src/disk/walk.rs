@@ -1,12 +1,13 @@
 //! Walks through a folder and lists the model files in it. Only names, sizes and times are asked
 //! for.
 
-use atelier_language::tr;
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+use atelier_language::tr;
 
 use crate::shards;
 

@@ -1,8 +1,9 @@
 //! Faults of a manifest, and of the files that it names.
 
-use atelier_language::tr;
 use std::io;
 use std::path::PathBuf;
+
+use atelier_language::tr;
 
 /// A manifest could not be used.
 #[derive(Debug, thiserror::Error)]

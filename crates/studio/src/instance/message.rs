@@ -4,8 +4,9 @@
 //! are bounded before anything is kept, and what is not exactly a message is refused. What is asked
 //! for is no more than a drop of files onto the window does.
 
-use atelier_language::tr;
 use std::path::{Path, PathBuf};
+
+use atelier_language::tr;
 
 /// First bytes of a message; the digit is the version.
 const MAGIC: &[u8; 8] = b"ATELIER1";

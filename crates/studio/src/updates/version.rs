@@ -1,8 +1,9 @@
 //! Versions of three numbers.
 
-use atelier_language::tr;
 use std::fmt;
 use std::str::FromStr;
+
+use atelier_language::tr;
 
 use crate::version;
 

@@ -4,11 +4,11 @@
 //! Only nodes of [`classes`] are gone through, each by what it is known to hand on; what another
 //! node computes is not understood. Every value of every node on the way is in a field or listed.
 
-use atelier_language::tr;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use atelier_language::tr;
 use serde_json::Value;
 
 use super::classes::{self, Join, Parts, WholeLoader};
