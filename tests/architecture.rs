@@ -6,13 +6,16 @@
 
 #[path = "support/imports.rs"]
 mod imports;
+#[path = "support/rust_files.rs"]
+mod rust_files;
 #[path = "support/source.rs"]
 mod source;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use imports::{File, Imports};
+use rust_files::rust_files;
 use source::{Place, PlaceKind, Source, is_inside};
 
 struct Rule {
@@ -630,18 +633,8 @@ fn root() -> &'static Path {
 
 /// Every Rust file that is ours, relative to the root, with `/` between folders.
 fn our_files() -> Vec<String> {
-    let mut folders: Vec<PathBuf> = ["src", "crates", "xtask", "tests", "benches", "vendor"].map(|name| root().join(name)).into();
-    let mut files = vec![root().join("build.rs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() && !path.ends_with("target") {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
+    let mut files = rust_files(["src", "crates", "xtask", "tests", "benches", "vendor"].map(|name| root().join(name)));
+    files.push(root().join("build.rs"));
     files.retain(|path| path.is_file());
     let mut names: Vec<String> =
         files.iter().filter_map(|path| path.strip_prefix(root()).ok()).map(|path| path.to_string_lossy().replace('\\', "/")).collect();

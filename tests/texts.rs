@@ -3,12 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/fluent.rs"]
+mod fluent;
+#[path = "support/rust_files.rs"]
+mod rust_files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
+use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use rust_files::rust_files;
 
 /// Calls whose words no person reads: names of controls, threads and textures, and the log.
 const NOT_READ: &[&str] = &[
@@ -87,24 +93,15 @@ const NAMES: &[&str] = &[
     "a lake between mountains at dawn, mist over the water, pine trees, soft light",
 ];
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            if !path.ends_with("tests") {
-                files(&path, found);
-            }
-        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// The source files of a folder, without tests.
 fn sources(folder: &str) -> Vec<(PathBuf, TokenStream)> {
-    let mut found = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut found);
-    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap().parse().unwrap())).collect()
+    let is_test = |path: &Path| path.strip_prefix(root()).is_ok_and(|it| it.iter().any(|part| part == "tests" || part == "tests.rs"));
+    let found = rust_files([root().join(folder)]).into_iter().filter(|path| !is_test(path));
+    found.map(|path| (path.clone(), fs::read_to_string(path).unwrap().parse().unwrap())).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A literal text, the call that it is handed to, and its line.
@@ -240,40 +237,13 @@ fn is_read(text: &str) -> bool {
 
 /// The ids of English, with their variables.
 fn english() -> BTreeMap<String, BTreeSet<String>> {
-    fn variables(pattern: &Pattern<String>, found: &mut BTreeSet<String>) {
-        let mut add = |expression: &InlineExpression<String>| {
-            if let InlineExpression::VariableReference { id } = expression {
-                found.insert(id.name.clone());
-            }
-        };
-        let mut selected = Vec::new();
-        for element in &pattern.elements {
-            match element {
-                PatternElement::Placeable { expression: Expression::Inline(inline) } => add(inline),
-                PatternElement::Placeable { expression: Expression::Select { selector, variants } } => {
-                    add(selector);
-                    selected.extend(variants.iter().map(|it| &it.value));
-                }
-                PatternElement::TextElement { .. } => {}
-            }
-        }
-        for it in selected {
-            variables(it, found);
-        }
+    let mut english = BTreeMap::new();
+    for entry in fs::read_dir(root().join("crates/language/texts/en")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let owned = |(id, variables): (&str, BTreeSet<&str>)| (id.to_owned(), variables.into_iter().map(str::to_owned).collect());
+        english.extend(messages(&text).into_iter().map(owned));
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts/en");
-    let mut messages = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let resource = fluent_syntax::parser::parse(fs::read_to_string(&path).unwrap()).unwrap();
-        for entry in resource.body {
-            let Entry::Message(message) = entry else { panic!("{}: {entry:?}", path.display()) };
-            let mut found = BTreeSet::new();
-            variables(message.value.as_ref().unwrap(), &mut found);
-            messages.insert(message.id.name, found);
-        }
-    }
-    messages
+    english
 }
 
 #[test]

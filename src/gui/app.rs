@@ -164,6 +164,9 @@ impl App {
     /// # Errors
     /// Fails if the system can start no thread.
     pub fn new(ctx: &egui::Context, engine: Handle, options: &Options, settings: Settings) -> std::io::Result<Self> {
+        // Before any thread that says something.
+        let language = LanguageChoice { chosen: settings.language, system: options.system_language };
+        language.apply();
         theme::install(ctx);
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
@@ -179,8 +182,6 @@ impl App {
         let folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let gallery = options.paths.as_ref().map(|paths| GalleryService::start(paths, folder, wake)).transpose()?;
         theme::set_theme(ctx, settings.theme);
-        let language = LanguageChoice { chosen: settings.language, system: options.system_language };
-        language.apply();
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());

@@ -4,6 +4,9 @@
 //! person reads one at a time; without a choice it is English, as on the command line. What a
 //! language lacks is said in English.
 
+#[cfg(test)]
+#[path = "../../../tests/support/fluent.rs"]
+mod fluent;
 mod language;
 mod texts;
 

@@ -121,43 +121,14 @@ fn fluent_value(text: String) -> FluentValue<'static> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
-    use fluent_syntax::parser::parse;
-
     use super::*;
-
-    /// The variables of a text.
-    fn variables<'a>(pattern: &Pattern<&'a str>, found: &mut BTreeSet<&'a str>) {
-        for element in &pattern.elements {
-            let PatternElement::Placeable { expression } = element else { continue };
-            match expression {
-                Expression::Inline(InlineExpression::VariableReference { id }) => {
-                    found.insert(id.name);
-                }
-                Expression::Inline(_) => {}
-                Expression::Select { selector, variants } => {
-                    if let InlineExpression::VariableReference { id } = selector {
-                        found.insert(id.name);
-                    }
-                    for variant in variants {
-                        variables(&variant.value, found);
-                    }
-                }
-            }
-        }
-    }
+    use crate::fluent;
 
     /// Ids and variables of a language.
     fn messages(language: Language) -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         let mut messages = BTreeMap::new();
-        for &file in files(language) {
-            let resource = parse(file).unwrap_or_else(|(_, errors)| panic!("{language:?}: {errors:?}"));
-            for entry in resource.body {
-                let Entry::Message(message) = entry else { panic!("{language:?}: {entry:?} is no message") };
-                let mut found = BTreeSet::new();
-                variables(message.value.as_ref().unwrap(), &mut found);
-                assert!(messages.insert(message.id.name, found).is_none(), "{language:?}: {} stands twice", message.id.name);
-            }
+        for (id, variables) in files(language).iter().flat_map(|file| fluent::messages(file)) {
+            assert!(messages.insert(id, variables).is_none(), "{language:?}: {id} stands twice");
         }
         messages
     }

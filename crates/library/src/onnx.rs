@@ -92,11 +92,11 @@ impl OnnxHeader {
         /// Classes that are named.
         const NAMED: usize = 4;
         match self.role() {
-            Some(Role::Cutout) => tr!("library-cut-out-model").to_owned(),
+            Some(Role::Cutout) => "cut-out model".to_owned(),
             Some(Role::Detector) => {
                 let more = if self.class_names.len() > NAMED { ", …" } else { "" };
                 let named: Vec<&str> = self.class_names.iter().take(NAMED).map(String::as_str).collect();
-                tr!("library-detector-of", named = named.join(", "), more)
+                format!("detector of {}{more}", named.join(", "))
             }
             _ => "ONNX model".to_owned(),
         }

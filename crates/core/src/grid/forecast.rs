@@ -83,26 +83,18 @@ impl Grid {
 
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-        write!(f, "{}", count(self.pictures, "picture", "pictures"))?;
+        f.write_str(&tr!("core-forecast-pictures", count = self.pictures))?;
         if self.drafts > 0 {
-            write!(f, "{}", tr!("core-after", drafts = count(self.drafts, "draft", "drafts")))?;
+            f.write_str(&tr!("core-forecast-after-drafts", count = self.drafts))?;
         }
         if let Some(secs) = self.secs {
             write!(f, ", {}", seconds(secs))?;
         }
-        let encodings = count(self.encodings, tr!("core-text-encoding"), tr!("core-text-encodings"));
-        write!(f, ", {encodings}, {}", count(self.loads, tr!("core-model-load"), tr!("core-model-loads")))?;
+        let (encodings, loads) = (tr!("core-forecast-encodings", count = self.encodings), tr!("core-forecast-loads", count = self.loads));
+        write!(f, ", {encodings}, {loads}")?;
         if self.kept_evaluations > 0 {
-            write!(
-                f,
-                "{}",
-                tr!(
-                    "core-of-steps-are-kept",
-                    kept_evaluations = self.kept_evaluations,
-                    evaluations = self.kept_evaluations + self.evaluations
-                )
-            )?;
+            let evaluations = self.kept_evaluations + self.evaluations;
+            f.write_str(&tr!("core-of-steps-are-kept", kept_evaluations = self.kept_evaluations, evaluations))?;
         }
         Ok(())
     }

@@ -94,11 +94,6 @@ core-did-you-mean = war { $name } gemeint?
 core-use-the-name-of = den Namen einer Einstellung verwenden, etwa steps
 core-is-no-axis-write = „{ $text }“ ist keine Achse; einen Namen, ein Gleichheitszeichen und Werte angeben, wie in steps=4,8,16
 core-of-steps-are-kept = , { $kept_evaluations } von { $evaluations } Schritten wiederverwendet
-core-model-loads = Modell-Ladevorgänge
-core-model-load = Modell-Ladevorgang
-core-text-encodings = Textkodierungen
-core-text-encoding = Textkodierung
-core-after = {" "}nach { $drafts }
 core-a-sheet-has-cells = ein Bogen hat höchstens { $max_cells } Zellen, und dieser hat { $cells }; weniger Werte verwenden
 core-two-axes-change-the = zwei Achsen ändern { $name }; eine weglassen
 core-a-sheet-has-1 = ein Bogen hat 1 bis { $max_axes } Achsen; mindestens eine angeben
@@ -349,3 +344,19 @@ core-days-ago = { $count ->
        *[other] vor { $count } Tagen
     }
 core-under-a-tenth = unter 0,1 s
+core-forecast-pictures = { $count ->
+        [one] { $count } Bild
+       *[other] { $count } Bilder
+    }
+core-forecast-after-drafts = {" "}{ $count ->
+        [one] nach { $count } Entwurf
+       *[other] nach { $count } Entwürfen
+    }
+core-forecast-encodings = { $count ->
+        [one] { $count } Textkodierung
+       *[other] { $count } Textkodierungen
+    }
+core-forecast-loads = { $count ->
+        [one] { $count } Modell-Ladevorgang
+       *[other] { $count } Modell-Ladevorgänge
+    }

@@ -94,11 +94,6 @@ core-did-you-mean = did you mean { $name }?
 core-use-the-name-of = use the name of a setting, such as steps
 core-is-no-axis-write = "{ $text }" is no axis; write a name, an equals sign and values, as in steps=4,8,16
 core-of-steps-are-kept = , { $kept_evaluations } of { $evaluations } steps are kept
-core-model-loads = model loads
-core-model-load = model load
-core-text-encodings = text encodings
-core-text-encoding = text encoding
-core-after = {" "}after { $drafts }
 core-a-sheet-has-cells = a sheet has { $max_cells } cells at most, and this one { $cells }; use fewer values
 core-two-axes-change-the = two axes change the { $name }; leave one out
 core-a-sheet-has-1 = a sheet has 1 to { $max_axes } axes; name at least one
@@ -349,3 +344,19 @@ core-days-ago = { $count ->
        *[other] { $count } days ago
     }
 core-under-a-tenth = under 0.1 s
+core-forecast-pictures = { $count ->
+        [one] { $count } picture
+       *[other] { $count } pictures
+    }
+core-forecast-after-drafts = {" "}{ $count ->
+        [one] after { $count } draft
+       *[other] after { $count } drafts
+    }
+core-forecast-encodings = { $count ->
+        [one] { $count } text encoding
+       *[other] { $count } text encodings
+    }
+core-forecast-loads = { $count ->
+        [one] { $count } model load
+       *[other] { $count } model loads
+    }

@@ -94,11 +94,6 @@ core-did-you-mean = もしかして：{ $name }
 core-use-the-name-of = stepsなど、設定の名前を使ってください
 core-is-no-axis-write = 「{ $text }」は軸ではありません。steps=4,8,16のように、名前、等号、値を書いてください
 core-of-steps-are-kept = 、{ $evaluations }ステップ中{ $kept_evaluations }ステップを再利用
-core-model-loads = 回のモデル読み込み
-core-model-load = 回のモデル読み込み
-core-text-encodings = 回のテキストエンコード
-core-text-encoding = 回のテキストエンコード
-core-after = （{ $drafts }の後）
 core-a-sheet-has-cells = シートのセルは{ $max_cells }個までですが、このシートには{ $cells }個あります。値を減らしてください
 core-two-axes-change-the = 2つの軸が{ $name }を変えています。どちらかを外してください
 core-a-sheet-has-1 = シートの軸は1～{ $max_axes }個です。1つ以上指定してください
@@ -346,3 +341,7 @@ core-days-ago = { $count ->
        *[other] { $count }日前
     }
 core-under-a-tenth = 0.1 s未満
+core-forecast-pictures = 画像{ $count }枚
+core-forecast-after-drafts = （下書き{ $count }枚の後）
+core-forecast-encodings = テキストエンコード{ $count }回
+core-forecast-loads = モデル読み込み{ $count }回

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::FileStatus;
 use super::walk::FileEntry;
 use atelier_core::paths;
-use atelier_language::tr;
+use atelier_language::{chosen_language, tr};
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised
 /// whenever `identify` learns something.
@@ -34,6 +34,9 @@ struct Entry {
     bytes: u64,
     modified: u64,
     about: FileStatus,
+    /// Tag of the language in which a fault is told.
+    #[serde(default)]
+    language: String,
     #[serde(skip)]
     seen: bool,
 }
@@ -55,11 +58,13 @@ impl FactsCache {
         Self { path: path.to_owned(), files, changed: false }
     }
 
-    /// The cached status; `None` if the file is not cached or has changed.
+    /// The cached status; `None` if the file is not cached or has changed, or has a fault that was
+    /// told in another language.
     pub fn get(&mut self, file: &FileEntry) -> Option<FileStatus> {
         let entry = self.files.get_mut(&file.path)?;
         entry.seen = true;
-        (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
+        let is_told = !matches!(entry.about, FileStatus::Faulty { .. }) || entry.language == chosen_language().tag();
+        (entry.bytes == file.bytes && Some(entry.modified) == file.modified && is_told).then(|| entry.about.clone())
     }
 
     /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor
@@ -68,7 +73,8 @@ impl FactsCache {
         let passing = matches!(about, FileStatus::Unread | FileStatus::Faulty { fault: crate::Fault::Unreadable, .. });
         // JSON has no form for names that are no text.
         let (Some(modified), false, Some(_)) = (file.modified, passing, file.path.to_str()) else { return };
-        self.files.insert(file.path.clone(), Entry { bytes: file.bytes, modified, about: about.clone(), seen: true });
+        let language = chosen_language().tag().to_owned();
+        self.files.insert(file.path.clone(), Entry { bytes: file.bytes, modified, about: about.clone(), language, seen: true });
         self.changed = true;
     }
 

@@ -25,6 +25,25 @@ fn a_file_is_known_until_its_size_or_time_changes_also_after_a_restart() {
 }
 
 #[test]
+fn a_fault_that_was_told_in_another_language_is_found_again_and_what_is_known_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("files.json");
+    let (faulty, pickle) = (found("/m/a.gguf", 1, 1), found("/m/b.ckpt", 1, 1));
+    let advice = atelier_core::advice::Advice::new("It is cut short.", "Download it again.");
+    let fault = FileStatus::Faulty { fault: crate::Fault::Damaged, advice };
+    let mut cache = FactsCache::open(&path);
+    cache.put(&faulty, &fault);
+    cache.put(&pickle, &FileStatus::Pickle);
+    cache.save().unwrap();
+    assert_eq!(FactsCache::open(&path).get(&faulty), Some(fault));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(r#""language":"en""#), "{text}");
+    std::fs::write(&path, text.replace(r#""language":"en""#, r#""language":"de""#)).unwrap();
+    let mut cache = FactsCache::open(&path);
+    assert_eq!((cache.get(&faulty), cache.get(&pickle)), (None, Some(FileStatus::Pickle)));
+}
+
+#[test]
 fn a_damaged_cache_is_an_empty_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("files.json");
