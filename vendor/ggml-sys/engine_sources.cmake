@@ -12,8 +12,8 @@ endif()
 file(GLOB atelier_inputs "${CMAKE_CURRENT_LIST_DIR}/*.cmake" "${CMAKE_CURRENT_LIST_DIR}/patches/ggml-cpu.c.patch")
 file(COPY ${atelier_inputs} DESTINATION "${CMAKE_BINARY_DIR}/atelier/inputs")
 
-# Leaves sources out of the engine's library that ggml-sys compiles: patched ones, and on Linux the vocabularies (build/vocab.rs). Included
-# after the engine's project() by way of engine.cmake.
+# Leaves sources out of the engine's library that ggml-sys compiles, all patched ones and the tokenizers, so that none is compiled twice; on
+# Linux the vocabularies too (build/vocab.rs). Included after the engine's project() by way of engine.cmake.
 function(atelier_leave_out target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS ARGN)
@@ -32,8 +32,12 @@ function(atelier_leave_out target)
 endfunction()
 
 function(atelier_leave_out_of_engine)
-  atelier_leave_out(stable-diffusion src/core/ggml_graph_cut.cpp src/core/util.cpp src/model_loader.cpp src/model_manager.cpp
-                    src/stable-diffusion.cpp src/upscaler.cpp)
+  atelier_leave_out(stable-diffusion src/core/ggml_extend_backend.cpp src/core/ggml_graph_cut.cpp src/core/util.cpp
+                    src/extensions/photomaker_extension.cpp src/model_io/gguf_io.cpp src/model_loader.cpp src/model_manager.cpp
+                    src/stable-diffusion.cpp src/upscaler.cpp
+                    src/tokenizers/bpe_tokenizer.cpp src/tokenizers/clip_tokenizer.cpp src/tokenizers/gemma_tokenizer.cpp
+                    src/tokenizers/gpt_oss_tokenizer.cpp src/tokenizers/mistral_tokenizer.cpp src/tokenizers/qwen2_tokenizer.cpp
+                    src/tokenizers/t5_unigram_tokenizer.cpp src/tokenizers/tokenize_util.cpp src/tokenizers/tokenizer.cpp)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     atelier_leave_out(stable-diffusion src/tokenizers/vocab/vocab.cpp)
   endif()
