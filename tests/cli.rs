@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Line, Outcome, Phase, Plan};
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::FileRole;
+use atelier_core::recipe::{FileRole, ImageSource};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 use support::{files, folder, tiny};
@@ -84,6 +84,51 @@ fn the_same_seed_gives_the_same_file_and_a_batch_is_numbered() {
     }
     assert_eq!(fs::read(&alone).unwrap(), fs::read(&batch).unwrap());
     assert!(read_metadata(&home.join("batch_2.png")).unwrap().parameters.unwrap().contains("Seed: 43"));
+}
+
+#[test]
+fn each_of_several_start_pictures_becomes_a_picture_in_their_order() {
+    let home = home("starts");
+    fs::create_dir_all(&home).unwrap();
+    let starts = [("dark.png", 20), ("light.png", 230)].map(|(name, shade)| {
+        let path = home.join(name);
+        image::RgbImage::from_pixel(96, 64, image::Rgb([shade, 90, 90])).save(&path).unwrap();
+        path
+    });
+    let [dark, light] = starts.each_ref().map(|path| path.to_str().unwrap());
+    let out = home.join("out.png");
+    let both = ["--json", "-i", dark, "-i", light, "--strength", "0.5", "-o", out.to_str().unwrap()];
+    let output = generate(&home, &both).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: Vec<(PathBuf, Option<PathBuf>)> = lines(&output)
+        .into_iter()
+        .filter_map(
+            |line| if let Line::Picture { path, made_from, .. } = line { Some((path.into(), made_from.map(PathBuf::from))) } else { None },
+        )
+        .collect();
+    let second = home.join("out_2.png");
+    assert_eq!(told, [(out.clone(), Some(starts[0].clone())), (second.clone(), Some(starts[1].clone()))]);
+    for (path, start) in [(&out, dark), (&second, light)] {
+        let recipe = read_metadata(path).unwrap().recipe.unwrap().into_recipe(|_, name, _| Some(home.join(name))).recipe;
+        assert_eq!(recipe.init.unwrap().image, ImageSource::File(start.into()), "each says its own start picture");
+        let alone = home.join("alone.png");
+        let args = ["-i", start, "--strength", "0.5", "-o", alone.to_str().unwrap()];
+        assert_eq!(generate(&home, &args).output().unwrap().status.code(), Some(0));
+        assert_eq!(image::open(&alone).unwrap(), image::open(path).unwrap(), "the same picture as with one start picture");
+    }
+
+    let small = home.join("small.png");
+    image::RgbImage::new(64, 64).save(&small).unwrap();
+    fs::remove_file(&out).unwrap();
+    let refused =
+        generate(&home, &["-i", dark, "-i", small.to_str().unwrap(), "--mask", dark, "-o", out.to_str().unwrap()]).output().unwrap();
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("has 64 x 64 pixels") && !out.exists(), "{told}");
+    let command = format!("sd-cli -m m.gguf -p x -i '{dark}' -i '{light}'");
+    let pasted = atelier(&home, &["generate", "--as-command", "--from-command", &command]).output().unwrap();
+    assert!(text(&pasted.stderr).contains(&format!("--init-img {dark}: a later start picture replaces it")), "{}", text(&pasted.stderr));
+    assert!(text(&pasted.stdout).contains("light.png") && !text(&pasted.stdout).contains("dark.png"), "{}", text(&pasted.stdout));
 }
 
 #[test]

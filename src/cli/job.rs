@@ -145,7 +145,7 @@ pub(super) fn run_job(
                     for note in picture.notes.iter().filter(|note| !shown_notes.contains(&note.sentence)) {
                         output.reporter.message(&note.sentence);
                     }
-                    output.json(&Line::picture(job, &picture, &path));
+                    output.json(&Line::picture(job, &picture, &path, destination.parent().as_deref()));
                     output.path(&path);
                     output.last_kept = Some(Arc::clone(&picture.image));
                     if let Some(sentence) = warning {

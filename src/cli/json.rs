@@ -69,6 +69,9 @@ pub enum Line {
         width: u32,
         height: u32,
         path: String,
+        /// Absent where it is made from none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_from: Option<String>,
         #[serde(default)]
         notes: Vec<String>,
     },
@@ -254,10 +257,11 @@ impl Line {
         Self::Preview { job: job.0, picture, step, width, height, place, path: text(path) }
     }
 
-    pub(super) fn picture(job: atelier_engine::JobId, picture: &atelier_engine::Picture, path: &Path) -> Self {
+    pub(super) fn picture(job: atelier_engine::JobId, picture: &atelier_engine::Picture, path: &Path, made_from: Option<&Path>) -> Self {
         let (width, height) = (picture.image.width(), picture.image.height());
         let notes = picture.notes.iter().map(|note| note.sentence.clone()).collect();
-        Self::Picture { job: job.0, picture: picture.info.index, seed: picture.info.seed, width, height, path: text(path), notes }
+        let atelier_core::recipe::PictureInfo { index, seed, .. } = picture.info;
+        Self::Picture { job: job.0, picture: index, seed, width, height, path: text(path), made_from: made_from.map(text), notes }
     }
 
     pub(super) fn log(level: atelier_engine::LogLevel, text: String) -> Self {

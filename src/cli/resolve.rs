@@ -5,6 +5,7 @@
 mod area;
 mod lookup;
 mod person;
+mod starts;
 mod templates;
 
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ pub(super) fn as_command(
     let others = all.len().saturating_sub(1);
     let (recipe, mut left_out, _) = all.into_iter().next().unwrap_or_default();
     if others > 0 {
-        left_out.push(format!("Further pictures with other prompts: {others}."));
+        left_out.push(format!("Further pictures with other prompts or start pictures: {others}."));
     }
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
@@ -146,13 +147,15 @@ pub(super) fn upscale(
     Ok(ResolvedJob { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
-/// The recipes of these flags: one for each prompt of a list and each picture of a template.
+/// The recipes of these flags: one for each start picture, each prompt of a list and each picture of
+/// a template.
 fn recipes(
     flags: &GenerateFlags,
     paths: &impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
-    templates::choose_pictures(&flags.templates, &flags.picture, paths, lookup, |picture| recipe(flags, picture, lookup))
+    let starts = starts::all(&flags.common.inputs)?;
+    templates::choose_pictures(&flags.templates, &flags.picture, &starts, (paths, lookup), |picture| recipe(flags, picture, lookup))
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
@@ -186,6 +189,7 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Ve
         height: flags.height,
         seed: Some(0),
         batch_count: 1,
+        start: starts::only(&flags.common.inputs, "atelier plan is about one picture")?,
     };
     let (mut recipe, _) = recipe_of_flags(&picture, &flags.common, None, lookup)?;
     let notes = recipe.clamp();
@@ -201,8 +205,8 @@ pub(super) fn queued(
     paths: &impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
-    let picture = flags.picture();
-    templates::choose_pictures(&flags.templates, &picture, paths, lookup, |picture| {
+    let (picture, starts) = (flags.picture(), starts::all(&flags.common.inputs)?);
+    templates::choose_pictures(&flags.templates, &picture, &starts, (paths, lookup), |picture| {
         let (recipe, notes, name) = recipe_like(&flags.like, picture, &flags.common, lookup)?;
         if is_model_here {
             check_complete(&recipe)?;
@@ -214,7 +218,8 @@ pub(super) fn queued(
 
 /// The recipe that a sheet begins with, what could not be taken over, and the name of its model.
 pub(super) fn of_sheet(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let (recipe, notes, name) = recipe_like(&flags.like, &flags.picture(), &flags.common, lookup)?;
+    let start = starts::only(&flags.common.inputs, "all pictures of a sheet begin with one start picture")?;
+    let (recipe, notes, name) = recipe_like(&flags.like, &PictureFlags { start, ..flags.picture() }, &flags.common, lookup)?;
     check_complete(&recipe)?;
     recipe.check_person_word().map_err(UsageError::Person)?;
     Ok((recipe, notes, name))
@@ -367,9 +372,10 @@ fn recipe_of_flags(
         vae_format: family.vae_format.or(usual.vae_format),
         weight_type: family.weight_type.or(usual.weight_type),
         tensor_type_rules: family.tensor_type_rules.clone().unwrap_or(usual.tensor_type_rules),
-        init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
+        init: picture.start.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
         // A mask belongs to its picture.
-        mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| inputs.init_img.is_none())),
+        mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| picture.start.is_none())),
+        further_starts: Vec::new(),
         start_fit: usual.start_fit,
         area: usual.area,
         outpaint: usual.outpaint,
@@ -404,7 +410,7 @@ fn recipe_of_flags(
     area::apply(&mut recipe, inputs, area)?;
     // A part has the size of its crop, and a picture of the gallery tells its own.
     let has_size = recipe.changes_part() || like.is_some_and(|picture| picture.settings.width.is_some());
-    let start = inputs.init_img.as_ref().filter(|_| !has_size).and_then(|path| atelier_media::image_size(&file(path)).ok());
+    let start = picture.start.as_ref().filter(|_| !has_size).and_then(|path| atelier_media::image_size(&file(path)).ok());
     if let Some(own) = start {
         let (width, height) = shaped_as(own, (usual.width, usual.height), (picture.width, picture.height));
         recipe.width = picture.width.unwrap_or(width);

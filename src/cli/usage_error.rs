@@ -35,6 +35,10 @@ pub(super) enum UsageError {
     WithoutEffect(&'static str),
     #[error("{0}")]
     Sheet(String),
+    #[error("{0}, and --init-img is given {1} times; run the command for each start picture")]
+    SeveralStarts(&'static str, usize),
+    #[error("{0}")]
+    StartPicture(String),
     #[error("{0} Choose the folder of the lists with --wildcards, or write the words into the prompt")]
     Template(String),
     #[error("{} has no prompts: it is read as text, with one prompt on each line", .0.display())]

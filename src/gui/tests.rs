@@ -52,6 +52,7 @@ mod save_as;
 mod saving;
 mod sharing;
 mod sheet;
+mod starts;
 mod steps;
 mod styles;
 mod times;

@@ -181,6 +181,7 @@ mod tests {
             flash_attention: false,
             init: Some(InitImage { image: ImageSource::File("/tmp/start.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/tmp/mask.png".into())),
+            further_starts: vec![ImageSource::File("/tmp/start-2.png".into())],
             loras: vec![Lora::new("/tmp/lora.safetensors".into(), -0.5)],
             disabled_loras: vec![Lora::new("/tmp/oil.safetensors".into(), 0.5)],
             embeddings: vec!["/tmp/fog.safetensors".into()],

@@ -81,7 +81,8 @@ impl Destination {
     }
 
     /// The picture that its pictures are made from, where that is a file.
-    fn parent(&self) -> Option<PathBuf> {
+    #[must_use]
+    pub fn parent(&self) -> Option<PathBuf> {
         match self {
             Self::Folder { recipe, .. } | Self::Named { recipe, .. } => init_file(recipe),
             Self::Upscaled { source, .. } => Some(source.clone()),

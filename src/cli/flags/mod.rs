@@ -344,6 +344,9 @@ pub(super) struct PictureFlags {
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
+    // Each of `InputFlags::init_img` in turn.
+    #[arg(skip)]
+    pub(super) start: Option<PathBuf>,
 }
 
 /// Prompts that stand for several.
@@ -375,7 +378,7 @@ impl WordFlags {
     fn picture(&self, prompt: Option<&str>, seed: Option<i64>, batch_count: u32) -> PictureFlags {
         let Self { negative_prompt, width, height } = self;
         let (prompt, negative_prompt) = (prompt.map(str::to_owned), negative_prompt.clone());
-        PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count }
+        PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count, start: None }
     }
 }
 
@@ -410,13 +413,15 @@ pub(super) struct SamplingFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct InputFlags {
-    /// Start picture for img2img (PNG, JPEG or WebP)
+    /// Start picture for img2img (PNG, JPEG or WebP). May be repeated: pictures are made from each,
+    /// with the same settings and seed; without --width and --height, each has its own shape
     #[arg(short, long, alias = "init", value_name = "IMAGE", help_heading = INPUTS)]
-    pub(super) init_img: Option<PathBuf>,
+    pub(super) init_img: Vec<PathBuf>,
     /// Denoising strength, 0 to 1 [default: 0.75; 1 with --outpaint]
     #[arg(long, value_name = "X", value_parser = unit, requires = "init_img", help_heading = INPUTS)]
     pub(super) strength: Option<f32>,
-    /// Inpainting mask: white is regenerated, black is kept
+    /// Inpainting mask: white is regenerated, black is kept. Several start pictures of one size may
+    /// have the same mask
     #[arg(long, value_name = "IMAGE", requires = "init_img", help_heading = INPUTS)]
     pub(super) mask: Option<PathBuf>,
     /// Reference picture for edit models. May be repeated
@@ -844,6 +849,10 @@ mod tests {
         assert!(whole_seed("9223372036854775809").is_err_and(|it| it.ends_with("with --rng cpu, 1 draws the same noise")));
         assert!(whole_seed("18446744073709551616").is_err_and(|it| it.ends_with("9223372036854775807")));
         assert_eq!(flags.common.model.lora.len(), 2);
+        let args = ["atelier", "generate", "-p", "x", "-i", "a.png", "--init", "b.png", "--mask", "m.png", "--mask", "n.png"];
+        let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
+        assert_eq!(flags.common.inputs.init_img, ["a.png", "b.png"].map(PathBuf::from));
+        assert_eq!(flags.common.inputs.mask, Some("n.png".into()));
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!(flags.output, PathBuf::from("c.png"));

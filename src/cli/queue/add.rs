@@ -13,6 +13,7 @@ use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, ModelFiles, Recipe};
 use atelier_gallery::queue::{Lane, NewJob, Owner};
 use atelier_library::{Builtin, BuiltinError, Runnable};
+use atelier_studio::results::init_file;
 
 /// Adds a job; one whose model is not on this disk waits for its download.
 pub(super) fn add(
@@ -63,7 +64,8 @@ pub(super) fn add(
             owner: Owner::person(),
         };
         let id = database.add_job(&job)?;
-        printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
+        let start = init_file(&job.recipe);
+        printer.json(&report::added(id, wanted_model.as_deref(), start.as_deref(), &notes))?;
         for note in &notes {
             printer.text(note)?;
         }

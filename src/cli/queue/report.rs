@@ -1,5 +1,7 @@
 //! Jobs in words and as JSON.
 
+use std::path::Path;
+
 use atelier_core::plain_text::plain_line;
 use serde_json::{Value, json};
 
@@ -72,11 +74,13 @@ pub(super) fn cleared(count: usize) -> Value {
     json!({"event": "cleared", "count": count})
 }
 
-pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>, notes: &[String]) -> Value {
-    json!({"event": "added", "id": id.0, "waits_for_model": waits_for_model, "notes": notes})
+/// `made_from`: the start picture.
+pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>, made_from: Option<&Path>, notes: &[String]) -> Value {
+    let made_from = made_from.map(|path| path.display().to_string());
+    json!({"event": "added", "id": id.0, "waits_for_model": waits_for_model, "made_from": made_from, "notes": notes})
 }
 
-pub(super) fn picture(id: QueuedJobId, index: u32, path: &std::path::Path) -> Value {
+pub(super) fn picture(id: QueuedJobId, index: u32, path: &Path) -> Value {
     json!({"event": "picture", "job": id.0, "picture": index, "path": path.display().to_string()})
 }
 

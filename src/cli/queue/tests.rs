@@ -78,6 +78,17 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
 }
 
 #[test]
+fn each_start_picture_is_a_job_that_says_which_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let add = ["queue", "add", "-m", "/m.gguf", "-p", "a lake", "-W", "64", "-H", "64", "-i", "/a.png", "-i", "/b.png", "--json"];
+    let added = run_once_at(home.path(), &add, no_engine);
+    let told: Vec<_> = lines(&added.out).iter().map(|line| (line["id"].as_i64(), line["made_from"].as_str().map(str::to_owned))).collect();
+    assert_eq!(told, [(Some(1), Some("/a.png".to_owned())), (Some(2), Some("/b.png".to_owned()))], "{}", added.err);
+    let listed = lines(&run_once_at(home.path(), &["queue", "list", "--json"], no_engine).out);
+    assert_eq!(listed.iter().filter(|line| line["state"] == "waiting").count(), 2, "{listed:?}");
+}
+
+#[test]
 fn a_job_that_fails_says_why_and_the_command_too() {
     let home = tempfile::tempdir().unwrap();
     run_once_at(home.path(), &["queue", "add", "-m", "/m.gguf", "-p", "a lake"], no_engine);

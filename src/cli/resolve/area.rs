@@ -14,7 +14,7 @@ pub(super) fn strength(inputs: &InputFlags, area: &AreaFlags) -> f32 {
 /// # Errors
 /// For flags without effect.
 pub(super) fn apply(recipe: &mut Recipe, inputs: &InputFlags, flags: &AreaFlags) -> Result<(), UsageError> {
-    if inputs.init_img.is_some() || flags.only_masked || flags.outpaint.is_some() {
+    if !inputs.init_img.is_empty() || flags.only_masked || flags.outpaint.is_some() {
         // What another picture says of its part does not belong to this one.
         (recipe.area, recipe.outpaint) = (None, flags.outpaint);
     }
@@ -56,7 +56,8 @@ mod tests {
         let Some(Command::Generate(flags)) = cli.command else { panic!("another command") };
         let (inputs, area) = (&flags.common.inputs, &flags.common.area);
         let mut recipe = Recipe { area: Some(AreaSettings { context: 7.0, ..AreaSettings::default() }), ..Recipe::default() };
-        recipe.init = inputs.init_img.clone().map(|path| InitImage { image: ImageSource::File(path), strength: strength(inputs, area) });
+        recipe.init =
+            inputs.init_img.first().cloned().map(|path| InitImage { image: ImageSource::File(path), strength: strength(inputs, area) });
         apply(&mut recipe, inputs, area).map_err(|error| error.to_string())?;
         Ok(recipe)
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::lookup::{Lookup, ResolvedRecipe};
 use crate::cli::flags::{PictureFlags, TemplateFlags};
@@ -18,23 +18,29 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Prompts of one list.
 const MAX_PROMPTS: usize = 10_000;
 
-/// The recipes that `resolve` makes of the prompts, each with what is chosen in it.
+/// The recipes that `resolve` makes of the start pictures, for each of these of the prompts, each with
+/// what is chosen in it. The prompts have one seed after the other, the start pictures the same ones.
 pub(super) fn choose_pictures(
     flags: &TemplateFlags,
     picture: &PictureFlags,
-    paths: &impl Fn() -> Result<Paths, NoHome>,
-    lookup: &Lookup<'_>,
+    starts: &[Option<PathBuf>],
+    (paths, lookup): (&impl Fn() -> Result<Paths, NoHome>, &Lookup<'_>),
     resolve: impl Fn(&PictureFlags) -> Result<ResolvedRecipe, UsageError>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
-    let Some(file) = &flags.prompts else {
-        return pictures(resolve(picture)?, picture, flags, paths, lookup);
-    };
+    let lines = flags.prompts.as_deref().map(prompts).transpose()?;
     let mut all = Vec::new();
-    for (number, prompt) in (0..).zip(prompts(file)?) {
-        let by = i64::from(picture.batch_count).saturating_mul(number);
-        let seed = picture.seed.map(|seed| if seed < 0 { seed } else { seed_after(seed, by) });
-        let of_line = PictureFlags { prompt: Some(prompt), seed, ..picture.clone() };
-        all.extend(pictures(resolve(&of_line)?, &of_line, flags, paths, lookup)?);
+    for start in starts {
+        let of_start = PictureFlags { start: start.clone(), ..picture.clone() };
+        let Some(lines) = &lines else {
+            all.extend(pictures(resolve(&of_start)?, &of_start, flags, paths, lookup)?);
+            continue;
+        };
+        for (number, prompt) in (0..).zip(lines) {
+            let by = i64::from(picture.batch_count).saturating_mul(number);
+            let seed = picture.seed.map(|seed| if seed < 0 { seed } else { seed_after(seed, by) });
+            let of_line = PictureFlags { prompt: Some(prompt.clone()), seed, ..of_start.clone() };
+            all.extend(pictures(resolve(&of_line)?, &of_line, flags, paths, lookup)?);
+        }
     }
     Ok(all)
 }

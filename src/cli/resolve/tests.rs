@@ -103,6 +103,69 @@ fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
     assert!(jobs(&["--prompts", &empty]).unwrap_err().to_string().contains("has no prompts"));
 }
 
+/// Writes a picture of this size and returns its path.
+fn picture_file(folder: &Path, name: &str, (width, height): (u32, u32)) -> String {
+    let path = folder.join(name);
+    let image = atelier_core::recipe::Rgb8::new(width, height, vec![9; (width * height * 3) as usize]).unwrap();
+    atelier_media::write_picture(&path, &image, &atelier_media::Metadata::default()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name, size| picture_file(folder.path(), name, size);
+    let (wide, high, alike) = (file("wide.png", (150, 90)), file("high.png", (90, 150)), file("alike.png", (150, 90)));
+    let of = |args: &[&str]| -> Vec<(ImageSource, (u32, u32), i64, u32)> {
+        let all = jobs(&[&["-i", &wide, "-i", &high, "--strength", "0.4"], args].concat()).unwrap();
+        let told = |job: ResolvedJob| {
+            let Task::Generate { recipe, .. } = job.task else { panic!("no recipe") };
+            let earlier = if let Destination::Named { earlier, .. } = job.destination { earlier } else { 0 };
+            let init = recipe.init.unwrap();
+            assert_eq!((init.strength, recipe.further_starts), (0.4, Vec::new()));
+            (init.image, (recipe.width, recipe.height), recipe.seed, earlier)
+        };
+        all.into_iter().map(told).collect()
+    };
+    let [from_wide, from_high] = [&wide, &high].map(|path| ImageSource::File(path.into()));
+    let own = [(from_wide.clone(), (150, 90), 3, 0), (from_high.clone(), (90, 150), 3, 2)];
+    assert_eq!(of(&["-p", "x", "--seed", "3", "-b", "2", "-o", "a.png"]), own, "names go on after the batch of the first");
+    let sized = of(&["-p", "x", "-W", "320", "-H", "256"]);
+    assert!(sized.iter().all(|it| it.1 == (320, 256)), "{sized:?}");
+
+    let prompts = folder.path().join("prompts.txt");
+    std::fs::write(&prompts, "a lake\na hill\n").unwrap();
+    let listed = of(&["--prompts", prompts.to_str().unwrap(), "--seed", "3"]);
+    assert_eq!(
+        listed.iter().map(|it| (&it.0, it.2)).collect::<Vec<_>>(),
+        [(&from_wide, 3), (&from_wide, 4), (&from_high, 3), (&from_high, 4)]
+    );
+
+    let masked = |start: &str| jobs(&["-p", "x", "-i", &wide, "-i", start, "--mask", &alike]);
+    assert_eq!(masked(&alike).unwrap().len(), 2);
+    let refused = masked(&high).unwrap_err();
+    let expected = format!("{wide} has 150 x 90 pixels, {high} has 90 x 150 pixels; run the command once for each");
+    assert!(refused.to_string().contains(&expected) && !refused.is_missing_resource(), "{refused}");
+    assert!(masked("gone.png").unwrap_err().to_string().contains("gone.png"), "nothing is begun");
+}
+
+#[test]
+fn plans_and_sheets_are_about_one_start_picture() {
+    let builtin = || Err(BuiltinError::Missing { looked: Vec::new() });
+    let upscaler = |name: &str| Ok(PathBuf::from(name));
+    let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
+    let read = |args: &[&str]| Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap();
+    let Command::Plan(flags) = read(&["plan", "-m", "m.gguf", "-i", "a.png", "-i", "b.png"]) else { panic!("no plan") };
+    let refused = plan(&flags, &lookup).unwrap_err().to_string();
+    assert!(refused.starts_with("atelier plan is about one picture, and --init-img is given 2 times"), "{refused}");
+    let Command::Plan(flags) = read(&["plan", "-m", "m.gguf", "-i", "a.png"]) else { panic!("no plan") };
+    assert!(plan(&flags, &lookup).unwrap().0.init.is_some());
+    let sheet = ["grid", "-m", "m.gguf", "-p", "x", "-x", "steps=1,2", "-i", "a.png", "-i", "b.png"];
+    let Command::Grid(flags) = read(&sheet) else { panic!("no sheet") };
+    let refused = of_sheet(&flags, &lookup).unwrap_err().to_string();
+    assert!(refused.starts_with("all pictures of a sheet begin with one start picture"), "{refused}");
+}
+
 fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<ResolvedJob, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
@@ -193,12 +256,9 @@ fn a_picture_that_is_made_from_another_has_its_shape() {
         assert_eq!(shaped_as(own, usual, asked), expected, "{own:?} {asked:?}");
     }
     let folder = tempfile::tempdir().unwrap();
-    let start = folder.path().join("a.png");
-    let image = atelier_core::recipe::Rgb8::new(150, 90, vec![9; 150 * 90 * 3]).unwrap();
-    atelier_media::write_picture(&start, &image, &atelier_media::Metadata::default()).unwrap();
-    let start = start.to_str().unwrap();
+    let start = picture_file(folder.path(), "a.png", (150, 90));
     let size = |args: &[&str]| {
-        let it = recipe_of(&[&["-m", "mine", "-i", start], args].concat());
+        let it = recipe_of(&[&["-m", "mine", "-i", &start], args].concat());
         (it.width, it.height)
     };
     assert_eq!(size(&[]), (150, 90));
@@ -547,6 +607,7 @@ fn every_flag_reaches_the_recipe() {
         tensor_type_rules: "^vae=f16".parse().unwrap(),
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
+        further_starts: Vec::new(),
         start_fit: StartFit::default(),
         area: None,
         outpaint: None,

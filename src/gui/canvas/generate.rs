@@ -147,7 +147,8 @@ pub(crate) fn recipe(
 
 /// A recipe with the words of the region and the guides of the layers.
 fn guided(base: &Recipe, takes_control: bool, document: &OpenDocument, analysis: &Analysis) -> Recipe {
-    let mut recipe = base.clone();
+    // The canvas is the only start picture.
+    let mut recipe = Recipe { further_starts: Vec::new(), ..base.clone() };
     let region = analysis.basis.region.and_then(|id| document.document.content().layer(id));
     if let Some(LayerKind::Region { words }) = region.map(|layer| &layer.kind)
         && !words.trim().is_empty()

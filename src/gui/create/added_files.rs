@@ -43,7 +43,7 @@ pub(crate) fn add_files(paths: Vec<PathBuf>, context: &Context<'_>) {
 /// Files that were dropped, typed or chosen are identified.
 pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let mut lines = Vec::new();
+    let (mut lines, mut starts) = (Vec::new(), Vec::new());
     let (mut parts, is_model) =
         (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
     if is_model {
@@ -72,7 +72,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
                 }
             }
             // A person who adds model files chose it among them.
-            FileKind::Picture => start_from(ImageSource::File(path), context),
+            FileKind::Picture => starts.push(ImageSource::File(path)),
             FileKind::Canvas => context.follow_up(canvas::Command::OpenFile(path)),
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
             FileKind::Unknown => context.shared.unplaced.push(path),
@@ -81,6 +81,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
         }
     }
     take_files(parts, context);
+    start_from(starts, context);
     context.shared.next.take_prompt_loras();
     if !lines.is_empty() {
         context.notice(lines.join("\n"));

@@ -363,7 +363,7 @@ impl FeatureCommand for Command {
             Self::TakePaths(_) => (tr!("common-add"), tr!("create-add-the-file-with")),
             Self::TakeImage(_) => (tr!("create-paste-picture"), tr!("create-use-the-picture-on")),
             Self::UseDropped(DroppedUse::Settings) => (tr!("create-use-its-settings"), tr!("create-load-the-settings-stored")),
-            Self::UseDropped(DroppedUse::Start) => (tr!("create-start-from-it"), tr!("create-use-this-picture-as")),
+            Self::UseDropped(DroppedUse::Start) => (tr!("create-start-from-it"), tr!("create-use-it-as-the")),
             Self::UseDropped(DroppedUse::Reference) => (tr!("create-use-it-as-reference"), tr!("create-use-this-picture-as-a-reference")),
             Self::UseDropped(DroppedUse::Control) => (tr!("create-steer-by-it"), tr!("create-use-this-picture-as-the-control")),
             Self::UseDropped(DroppedUse::Gallery) => (tr!("create-add-to-the-gallery"), tr!("create-copy-this-picture-into")),

@@ -20,7 +20,7 @@ pub struct DroppedPictures {
 pub enum DroppedUse {
     /// Take the settings of the first over.
     Settings,
-    /// Start from the first.
+    /// Start a picture from each of them.
     Start,
     /// Have an edit model look at all of them.
     Reference,

@@ -6,12 +6,13 @@ use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::{Lane, NewJob, Owner};
 use atelier_studio::queue::QueueRequest;
 
-/// A job with this view's preview and folder, and the name of its model.
+/// A job with this view's preview and folder, and the name of its model. It has one start picture at
+/// most.
 pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.next.model_name(&recipe.files);
     NewJob {
-        recipe,
+        recipe: Recipe { further_starts: Vec::new(), ..recipe },
         lane,
         folder: state.pictures_folder.clone(),
         model,

@@ -23,6 +23,7 @@ pub(crate) mod saving;
 pub mod session;
 pub mod sheet;
 pub(crate) mod sheet_update;
+pub(crate) mod starts;
 pub mod state;
 pub mod step_previews;
 pub mod steps;

@@ -98,9 +98,12 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
             }
         }
         DroppedUse::Start => {
-            if let Some(image) = images.into_iter().next() {
-                start_from(image, context);
-                context.notice(tr!("create-is-the-start-picture", name));
+            let count = images.len();
+            if start_from(images, context) {
+                context.notice(match count {
+                    1 => tr!("create-is-the-start-picture", name),
+                    count => tr!("create-start-pictures-a-picture", count),
+                });
             }
         }
         DroppedUse::Gallery => {

@@ -38,8 +38,9 @@ const MAX_LORAS: usize = 60;
 const CELL_SIDE_PX: usize = 1024;
 /// Longest side of an example picture, in pixels.
 const EXAMPLE_SIDE_PX: usize = 512;
-/// Most thumbnails of files that are kept.
-const MAX_THUMBNAILS: usize = 48;
+/// Most thumbnails of files that are kept: more than the pictures of a recipe, which would else be
+/// read again and again.
+const MAX_THUMBNAILS: usize = 192;
 
 /// Keeps the newest preview of each picture until it can be made ready for the screen.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview) {

@@ -20,6 +20,7 @@ use crate::gui::create::pictures;
 use crate::gui::create::saving;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet_update;
+use crate::gui::create::starts::for_each_start;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::templates::{add_chosen, tell_unread};
@@ -67,7 +68,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Enqueue => {
             let recipe = next_recipe(state, context);
-            ask_for(state, recipe, Lane::Batch, context);
+            for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
         }
         Command::MakeExample(index) => {
             let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
@@ -91,8 +92,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 earlier_steps: Vec::new(),
                 ..context.shared.next.recipe.clone()
             };
-            let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
-            context.queue.send(QueueRequest::Add(Box::new(job)));
+            for_each_start(state, recipe, context, move |state, recipe, context| {
+                let (model, wanted_model) = (label.clone(), Some(name.clone()));
+                let job = NewJob { model, wanted_model, ..new_job(state, recipe, Lane::Interactive, context) };
+                context.queue.send(QueueRequest::Add(Box::new(job)));
+            });
             context.notice(tr!("create-the-picture-waits-in"));
         }
         Command::GenerateWith(recipe) => generate(state, *recipe, context),
@@ -345,10 +349,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 
 /// Makes pictures as soon as may be; several at once are a batch, which lets single ones pass.
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
-    let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
+    let is_batch = recipe.batch_count > 1 || recipe.starts().nth(1).is_some();
+    let lane = if is_batch { Lane::Batch } else { Lane::Interactive };
     context.shared.error = None;
     follow(state);
-    ask_for(state, recipe, lane, context);
+    for_each_start(state, recipe, context, move |state, recipe, context| ask_for(state, recipe, lane, context));
 }
 
 /// Shows what is made now.
@@ -429,7 +434,7 @@ pub(crate) fn shown_source(state: &State) -> Option<(SessionPictureId, ImageSour
 fn start_from_shown(state: &State, context: &mut Context<'_>) {
     let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) else { return };
     let (width, height) = (picture.width, picture.height);
-    start_from(image, context);
+    start_from(vec![image], context);
     (context.shared.next.recipe.width, context.shared.next.recipe.height) = (width, height);
 }
 
@@ -462,7 +467,7 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
             |missing, _, context| context.shared.missing_files = missing.into_iter().collect(),
         );
     }
-    let images = recipe.pictures().chain(state.dropped.iter().filter_map(|dropped| dropped.images.first()));
+    let images = recipe.pictures().chain(&recipe.further_starts).chain(state.dropped.iter().filter_map(|dropped| dropped.images.first()));
     let files = images.filter_map(|image| match image {
         ImageSource::File(path) => Some(path),
         ImageSource::Pixels(_) => None,

@@ -130,6 +130,9 @@ impl AxisFiles for Library<'_> {
 fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
     let seed = draft.seed;
     let base = Recipe { seed, ..shared.next.recipe.clone() };
+    if base.starts().nth(1).is_some() {
+        return Draft { plan: Err(tr!("grid-a-sheet-begins-with").to_owned()), ..draft };
+    }
     let axes = draft.axes.iter().filter(|text| !text.trim().is_empty());
     let axes = axes.map(|text| Axis::read(text, &base, &Library(shared))).collect::<Result<Vec<_>, _>>();
     let grid = axes.and_then(|axes| Grid::new(base.clone(), axes));

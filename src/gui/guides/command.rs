@@ -12,12 +12,14 @@ use atelier_language::tr;
 /// A command of the guides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Show the file dialog for the picture to start from.
+    /// Show the file dialog for the pictures to start from.
     ChooseStart,
     /// Start the next picture from this file.
     StartFromFile(PathBuf),
     /// Start from nothing again.
     ClearStart,
+    /// Remove the start picture of this index, from 0.
+    RemoveStart(usize),
     /// Show the file dialog for the mask.
     ChooseMask,
     /// Paint the whole picture anew.
@@ -54,6 +56,7 @@ impl FeatureCommand for Command {
         match self {
             Self::ChooseStart => (tr!("guides-choose-a-picture"), tr!("guides-choose-a-start-picture")),
             Self::ClearStart => (tr!("guides-remove-start-picture"), tr!("guides-remove-the-start-picture")),
+            Self::RemoveStart(_) => (tr!("guides-remove-start-picture"), tr!("guides-remove-this-picture-the")),
             Self::ChooseMask => (tr!("guides-choose-a-mask"), tr!("guides-choose-an-inpainting-mask")),
             Self::ClearMask => (tr!("guides-remove-mask"), tr!("guides-regenerate-the-whole-picture")),
             Self::AddReference => (tr!("guides-add-a-reference-picture"), tr!("guides-choose-a-reference-picture")),
@@ -79,6 +82,7 @@ impl FeatureCommand for Command {
             }
             Self::StartFromFile(_)
             | Self::ClearStart
+            | Self::RemoveStart(_)
             | Self::ClearMask
             | Self::RemoveReference(_)
             | Self::ClearControl

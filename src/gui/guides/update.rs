@@ -11,20 +11,24 @@ use crate::gui::guides::command::Command;
 use crate::gui::guides::state::{ControlLook, State, WantedLook};
 use crate::gui::guides::work;
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{ImageSource, InitImage, shaped_as};
+use atelier_core::recipe::{ImageSource, Recipe, shaped_as};
 use atelier_language::tr;
 
-/// Starts the next picture from this one.
-pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
-    let init = &mut context.shared.next.recipe.init;
-    let strength = init.as_ref().map_or(InitImage::USUAL_STRENGTH, |init| init.strength);
-    *init = Some(InitImage { image: image.clone(), strength });
+/// Starts the next picture from this one, or of several one from each. False, with a notice, where
+/// there was no room for all of them.
+pub(crate) fn start_from(images: Vec<ImageSource>, context: &mut Context<'_>) -> bool {
+    let Some(image) = images.first().cloned() else { return true };
+    let left_out = context.shared.next.recipe.set_starts(images);
+    if left_out > 0 {
+        context.notice(tr!("guides-start-pictures-at-most", most = Recipe::MAX_STARTS, left_out));
+    }
     context.run(
         Worker::Files,
         // One that cannot be read says so as soon as it is used.
         move || atelier_media::image_size(&image).ok(),
         |own, features, context| own.into_iter().for_each(|own| take_shape(features.guides, own, context)),
     );
+    left_out == 0
 }
 
 /// Gives the next picture the shape of its start picture, of this size in pixels, unless the person
@@ -43,11 +47,12 @@ fn take_shape(state: &mut State, own: (u32, u32), context: &mut Context<'_>) {
 pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
         Command::ChooseStart => {
-            choose(FileDialog::file(tr!("guides-choose-a-start-picture-2")).pictures(), context, |paths, _, context| {
-                paths.into_iter().next().into_iter().for_each(|path| start_from(ImageSource::File(path), context));
+            choose(FileDialog::files(tr!("guides-choose-start-pictures")).pictures(), context, |paths, _, context| {
+                start_from(paths.into_iter().map(ImageSource::File).collect(), context);
             });
         }
         Command::ClearStart => context.shared.next.recipe.remove_init(),
+        Command::RemoveStart(index) => context.shared.next.recipe.remove_start(index),
         Command::ChooseMask => choose(FileDialog::file(tr!("guides-choose-a-mask")).pictures(), context, |paths, _, context| {
             let mask = &mut context.shared.next.recipe.mask;
             *mask = paths.into_iter().next().map(ImageSource::File).or(mask.take());
@@ -75,7 +80,9 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
             context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File));
         }),
         Command::RemovePerson(index) => context.shared.remove_person_picture(index),
-        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
+        Command::StartFromFile(path) => {
+            start_from(vec![ImageSource::File(path)], context);
+        }
     }
 }
 

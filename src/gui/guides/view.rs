@@ -4,13 +4,15 @@
 use std::path::Path;
 
 use eframe::egui::{
-    Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, TextureHandle, Ui, load::SizedTexture, vec2,
+    Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, Rect, RichText, Role, Sense, StrokeKind, TextureHandle, Ui, WidgetInfo,
+    load::SizedTexture, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::create;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::command::Command;
-use crate::gui::icons::Icon;
+use crate::gui::icons::{self, Icon};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
@@ -45,7 +47,11 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
 fn summary(recipe: &Recipe) -> String {
     let references = recipe.reference_images.len();
     let parts = [
-        recipe.init.is_some().then(|| tr!("guides-start-picture-2").to_owned()),
+        match recipe.starts().count() {
+            0 => None,
+            1 => Some(tr!("guides-start-picture-2").to_owned()),
+            count => Some(tr!("common-start-pictures", count)),
+        },
         recipe.mask.is_some().then(|| tr!("guides-mask-2").to_owned()),
         (references > 0).then(|| tr!("guides-references-count", count = references)),
         recipe.control.is_some().then(|| tr!("guides-control-picture-2").to_owned()),
@@ -211,6 +217,10 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
 }
 
 fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    if recipe.starts().nth(1).is_some() {
+        starts_row(ui, state, recipe, commands);
+    }
+    let is_one = recipe.further_starts.is_empty();
     let Some(init) = &mut recipe.init else {
         // It has no effect, but it is there.
         if let Some(mask) = &recipe.mask {
@@ -218,7 +228,9 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         }
         return;
     };
-    picture_row(ui, state, commands, tr!("guides-start-picture"), &init.image, (Some(Command::ChooseStart), Command::ClearStart));
+    if is_one {
+        picture_row(ui, state, commands, tr!("guides-start-picture"), &init.image, (Some(Command::ChooseStart), Command::ClearStart));
+    }
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     slider_row(ui, tr!("guides-strength"), &mut init.strength, SHARE, &scale, tr!("guides-denoising-strength-0-keeps"));
     if !recipe.changes_part() {
@@ -240,6 +252,59 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     }
 }
 
+/// Draws several start pictures: how many there are, and each of them, which a click removes.
+fn starts_row(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    Frame::new()
+        .fill(palette.field)
+        .stroke((1.0, palette.line))
+        .corner_radius(theme::RADIUS)
+        .inner_margin(Margin { left: 6, right: 4, top: 2, bottom: 6 })
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+                let words = tr!("common-start-pictures", count = recipe.starts().count());
+                ui.label(RichText::new(words).color(palette.text)).on_hover_text(tr!("guides-a-picture-is-made"));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.spacing_mut().item_spacing.x = 2.0;
+                    let all = tr!("guides-remove-all-start-pictures");
+                    command_control(ui, state, commands, Command::ClearStart, |ui| bare_icon(ui, Icon::Close, all));
+                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseStart);
+                });
+            });
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
+                for (index, source) in recipe.starts().enumerate() {
+                    start_tile(ui, state, commands, index, source);
+                }
+            });
+        });
+}
+
+/// Draws one of several start pictures; a click or Enter removes it. Rows that wrap do not let
+/// [`command_control`] draw it.
+fn start_tile(ui: &mut Ui, state: &State, commands: &mut Commands, index: usize, source: &ImageSource) {
+    let palette = theme::palette(ui);
+    let remove = Command::RemoveStart(index);
+    let (name, look) = name_and_look(state, source);
+    let (rect, response) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::click());
+    let label = format!("{}: {name}", remove.label());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    ui.painter().rect_filled(rect, 4.0, palette.control);
+    match look {
+        Some(texture) => widgets::paint_square(ui, texture, rect),
+        None => icons::paint(ui.painter(), rect, Icon::Picture, palette.weak),
+    }
+    let is_near = response.hovered() || response.has_focus();
+    let corner = Rect::from_center_size(rect.right_top() + vec2(-9.0, 9.0), vec2(16.0, 16.0));
+    ui.painter().circle_filled(corner.center(), 8.0, palette.raised);
+    icons::paint(ui.painter(), corner, Icon::Close, if is_near { palette.strong } else { palette.text });
+    ui.painter().rect_stroke(rect, 4.0, widgets::picture_ring(&response, false, &palette), StrokeKind::Inside);
+    if response.on_hover_text(format!("{name}\n{}", remove.tooltip())).clicked() {
+        commands.push(remove);
+    }
+}
+
 /// Draws how a start picture of another shape is brought to the size.
 fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
     widgets::row(ui, tr!("guides-resize"), |ui| {
@@ -253,6 +318,14 @@ fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
     });
 }
 
+/// The name of a picture, and a small look at it once that has been read.
+fn name_and_look<'a>(state: &'a State, source: &ImageSource) -> (String, Option<&'a TextureHandle>) {
+    match source {
+        ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
+        ImageSource::Pixels(pixels) => (tr!("guides-pixels", width = pixels.width(), height = pixels.height()), None),
+    }
+}
+
 fn picture_row(
     ui: &mut Ui,
     state: &State,
@@ -262,10 +335,7 @@ fn picture_row(
     (choose, clear): (Option<Command>, Command),
 ) {
     let palette = theme::palette(ui);
-    let (name, look) = match source {
-        ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
-        ImageSource::Pixels(pixels) => (tr!("guides-pixels", width = pixels.width(), height = pixels.height()), None),
-    };
+    let (name, look) = name_and_look(state, source);
     ui.push_id(label, |ui| {
         Frame::new()
             .fill(palette.field)
@@ -280,7 +350,7 @@ fn picture_row(
                         ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
                     } else {
                         let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::hover());
-                        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
+                        icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
                     }
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         ui.spacing_mut().item_spacing = vec2(2.0, 1.0);

@@ -103,7 +103,7 @@ fn source(recipe: &Recipe, seed: i64, document: Option<&OpenDocument>, canvas: &
         crop: document.crop,
         area: canvas.options.area,
     });
-    Source { recipe: Recipe { seed, batch_count: 1, ..recipe.clone() }, canvas }
+    Source { recipe: Recipe { seed, batch_count: 1, further_starts: Vec::new(), ..recipe.clone() }, canvas }
 }
 
 fn activity(state: &State, document: Option<&OpenDocument>, canvas: &canvas::State, context: &Context<'_>) -> Activity {

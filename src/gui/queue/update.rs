@@ -32,7 +32,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SaveEdit => {
             let Some(EditedJob { id, before }) = state.editing.take() else { return };
-            let recipe = std::mem::replace(&mut context.shared.next.recipe, *before);
+            let mut recipe = std::mem::replace(&mut context.shared.next.recipe, *before);
+            if !std::mem::take(&mut recipe.further_starts).is_empty() {
+                context.notice(tr!("queue-this-job-starts-from"));
+            }
             let model = context.shared.next.model_name(&recipe.files);
             QueueRequest::Edit(id, Box::new(recipe), model)
         }

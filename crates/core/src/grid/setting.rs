@@ -25,7 +25,7 @@ const ALIASES: [(&str, &str); 16] = [
     ("variation", "seed_blend.amount"),
 ];
 /// Settings that have an axis of their own kind, or that a sheet decides.
-const OTHERS: [&str; 5] = ["files", "loras", "disabled_loras", "batch_count", "template"];
+const OTHERS: [&str; 6] = ["files", "loras", "disabled_loras", "further_starts", "batch_count", "template"];
 
 /// A setting, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]

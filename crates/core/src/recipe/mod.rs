@@ -28,6 +28,7 @@ mod seed_blend;
 mod setting;
 mod settings;
 mod skip_layers;
+mod starts;
 mod step_cache;
 mod step_share;
 mod step_words;
@@ -55,6 +56,7 @@ pub use seed_blend::{SeedBlend, kept_seed, seed_after};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
+pub use starts::first_of_other_size;
 pub use step_cache::StepCache;
 pub use step_share::StepShare;
 pub use step_words::MAX_WORD_CHANGES;
@@ -226,9 +228,10 @@ impl Recipe {
         self.hires.as_ref().map_or(size, |hires| hires.size(size))
     }
 
-    /// Removes the init image, and what is said of it.
+    /// Removes the init image with the further ones, and what is said of it.
     pub fn remove_init(&mut self) {
         (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);
+        self.further_starts.clear();
     }
 
     /// Sets the control picture; what was chosen beside it stays.

@@ -23,6 +23,8 @@ pub enum Part {
     Effort,
     /// The start picture, its mask, and how it is used.
     Start,
+    /// Start pictures of further pictures: at hand, and of no picture.
+    FurtherStarts,
     /// Reference pictures.
     References,
     /// What a model's own encoders read: a control picture, a person.
@@ -43,10 +45,10 @@ pub enum Part {
 
 impl Part {
     /// True for what another picture or a style can bring: where modules run is about a machine,
-    /// and LoRAs that are switched off about a desk.
+    /// and LoRAs that are switched off and further start pictures about a desk.
     #[must_use]
     pub const fn is_portable(self) -> bool {
-        !matches!(self, Self::Machine | Self::DisabledLoras)
+        !matches!(self, Self::Machine | Self::DisabledLoras | Self::FurtherStarts)
     }
 }
 

@@ -27,7 +27,7 @@ const SIGMAS: RangeInclusive<f32> = 0.0..=100_000.0;
 /// Noise levels: one more than steps.
 pub(super) const MAX_SIGMAS: usize = 1001;
 /// Files of a kind that are read: more are no recipe.
-const MAX_FILES: usize = 64;
+pub(super) const MAX_FILES: usize = 64;
 
 /// Finds the files of a stored recipe, and takes sentences on what could not be read.
 pub struct Reader<'a, F> {

@@ -357,6 +357,9 @@ settings! {
     tensor_type_rules: TensorTypeRules = TensorTypeRules::default(), "tensor type rules", Model, [Steps Memory Opening], rare;
     /// Start picture (img2img), and its denoising strength.
     init: Option<InitImage> = None, "start picture", Start, [Steps Memory], rare;
+    /// Further start pictures, each of which another picture is made from, with all other settings
+    /// alike; no effect, for the next pictures alone.
+    further_starts: Vec<ImageSource> = Vec::new(), "further start pictures", FurtherStarts, [], rare;
     /// Inpainting mask over the start picture: white is regenerated, black is kept.
     mask: Option<ImageSource> = None, "mask", Start, [Memory], rare;
     /// How a start picture of another shape is fitted to the size; no effect where only a part of

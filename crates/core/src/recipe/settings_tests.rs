@@ -18,6 +18,7 @@ fn full() -> Recipe {
     let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, steps: 9, batch_count: 3, threads: Some(3), ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.safetensors");
     recipe.init = Some(InitImage { image: ImageSource::File("/pictures/b.png".into()), strength: 0.5 });
+    recipe.further_starts.push(ImageSource::File("/pictures/b-2.png".into()));
     recipe.start_fit = StartFit::Stretch;
     let images = vec![ImageSource::File("/pictures/ann.png".into()), ImageSource::File("/pictures/ann-2.png".into())];
     recipe.person = Person { images, style_strength: 30.0, id_embedding: Some("/pictures/id_embeds.bin".into()) };
@@ -150,7 +151,8 @@ fn only_what_is_there_is_set_and_a_machine_is_left_alone() {
     let mut to = Recipe { threads: Some(8), ..Recipe::default() };
     PartialRecipe::of(&full()).apply(&mut to);
     let machine = Recipe::default();
-    assert_eq!(to, Recipe { threads: Some(8), placement: machine.placement, disabled_loras: machine.disabled_loras, ..full() });
+    let (disabled_loras, further_starts) = (machine.disabled_loras, machine.further_starts);
+    assert_eq!(to, Recipe { threads: Some(8), placement: machine.placement, disabled_loras, further_starts, ..full() });
 }
 
 #[test]
@@ -233,7 +235,7 @@ fn a_faulty_field_costs_itself_alone_and_is_named() {
 fn a_picture_holds_names_and_sizes_alone() {
     let file = |path: &std::path::Path| StoredFile { name: path.file_name().unwrap().to_string_lossy().into_owned(), bytes: 7 };
     let text = serde_json::to_string(&Stored::of(&full(), &file)).unwrap();
-    for secret in ["/", "all=cpu", "threads", "batch_count", "disabled", "allow_pickle"] {
+    for secret in ["/", "all=cpu", "threads", "batch_count", "disabled", "further", "allow_pickle"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
     let (recipe, _) = restored::<StoredFile>(&text, &mut |kind, file| {
@@ -246,7 +248,8 @@ fn a_picture_holds_names_and_sizes_alone() {
         Some(PathBuf::from(folder).join(file.name))
     });
     let usual = Recipe::default();
-    let mut expected = Recipe { batch_count: 1, threads: None, placement: usual.placement, disabled_loras: usual.disabled_loras, ..full() };
+    let (disabled_loras, further_starts) = (usual.disabled_loras, usual.further_starts);
+    let mut expected = Recipe { batch_count: 1, threads: None, placement: usual.placement, disabled_loras, further_starts, ..full() };
     expected.hires.as_mut().unwrap().allow_pickle = false;
     assert_eq!(recipe, expected);
 }

@@ -226,7 +226,13 @@ fn action(name: &str) -> Option<Action> {
         "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         // Other modules gain nothing from it.
         "--fa" => Flag(|it| it.recipe.flash_attention = true),
-        "-i" | "--init-img" => Value(|it, text| set(&mut it.init, Some(text.into()))),
+        "-i" | "--init-img" => Value(|it, text| {
+            // As sd-cli reads it, the last one counts.
+            if let Some(earlier) = it.init.replace(text.into()) {
+                it.leave_out(&["--init-img", &earlier.to_string_lossy()], tr!("core-a-later-start-picture"));
+            }
+            Ok(())
+        }),
         "--strength" => Value(|it, text| set(&mut it.strength, Some(finite(text)?))),
         "--mask" => Value(|it, text| set(&mut it.recipe.mask, Some(ImageSource::File(text.into())))),
         "-r" | "--ref-image" => Value(|it, text| {
@@ -430,6 +436,7 @@ impl Reader {
             (Some(path), init) => {
                 let strength = self.strength.or(init.as_ref().map(|init| init.strength)).unwrap_or(InitImage::USUAL_STRENGTH);
                 *init = Some(InitImage { image: ImageSource::File(path), strength });
+                self.recipe.further_starts.clear();
             }
             (None, Some(init)) => init.strength = self.strength.unwrap_or(init.strength),
             (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], tr!("core-there-is-no-start")),

@@ -407,6 +407,18 @@ const VIDEO: [&str; 24] = [
 ];
 
 #[test]
+fn of_several_start_pictures_the_last_counts_and_the_others_are_told() {
+    let it = pasted("sd -m m -p x -i a.png --init-img=b.png --strength 0.4 -i c.png");
+    assert_eq!(it.recipe.init, Some(InitImage { image: ImageSource::File("c.png".into()), strength: 0.4 }));
+    let told: Vec<String> = it.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["--init-img a.png: a later start picture replaces it", "--init-img b.png: a later start picture replaces it"]);
+    // Over settings with further ones, the command's is the only one.
+    let several = Recipe { further_starts: vec![ImageSource::File("e.png".into())], ..it.recipe };
+    assert_eq!(read_over("sd -i d.png", several.clone()).unwrap().recipe.further_starts, []);
+    assert_eq!(read_over("sd --steps 3", several.clone()).unwrap().recipe.further_starts, several.further_starts);
+}
+
+#[test]
 fn every_option_of_sd_cli_is_understood_but_those_about_videos() {
     for options in OPTIONS {
         let start = if options.contains("--model") || options.contains("-m m") { "sd-cli" } else { "sd-cli -m m.gguf" };
@@ -472,6 +484,7 @@ fn varied() -> Recipe {
         tensor_type_rules: "^vae=f16".parse().unwrap(),
         init: Some(InitImage { image: image("i.png"), strength: 0.5 }),
         mask: Some(image("m.png")),
+        further_starts: vec![image("i2.png")],
         start_fit: StartFit::Stretch,
         area: Some(AreaSettings::default()),
         outpaint: Some(Borders { left: 64, ..Borders::default() }),
@@ -512,7 +525,7 @@ fn varied() -> Recipe {
 #[test]
 fn every_setting_comes_back_from_a_command_or_is_told() {
     /// sd-cli has nothing like them.
-    const TOLD: [&str; 5] = ["seed_blend", "area", "outpaint", "earlier_steps", "last_step"];
+    const TOLD: [&str; 6] = ["seed_blend", "further_starts", "area", "outpaint", "earlier_steps", "last_step"];
     /// They say nothing of a picture by themselves: what a person may want, where files lie, what
     /// follows from another setting.
     const SILENT: [&str; 5] = ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template"];
@@ -776,6 +789,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 sampler_rng: sampling.8,
                 init: images.0.map(|(image, strength)| InitImage { image, strength }),
                 mask: images.1,
+                further_starts: Vec::new(),
                 start_fit: StartFit::default(),
                 area: None,
                 outpaint: None,

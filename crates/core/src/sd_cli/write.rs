@@ -71,6 +71,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.area.is_some() {
         line.left_out.push(tr!("core-inpainting-only-the-masked").to_owned());
     }
+    if !recipe.further_starts.is_empty() {
+        line.left_out.push(tr!("core-further-start-pictures-sd", count = recipe.further_starts.len()));
+    }
     if !recipe.earlier_steps.is_empty() {
         line.left_out.push(tr!("core-the-steps-of-an").to_owned());
     }

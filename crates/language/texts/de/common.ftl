@@ -15,3 +15,7 @@ common-settings = Einstellungen
 common-search = Suchen
 common-type-a-name-first = Zuerst einen Namen eingeben.
 common-name = Name
+common-start-pictures = { $count ->
+        [one] 1 Startbild
+       *[other] { $count } Startbilder
+    }

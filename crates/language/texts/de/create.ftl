@@ -682,3 +682,7 @@ create-steps-of = { $steps ->
         [one] { $steps } Schritt
        *[other] { $steps } Schritte
     }
+create-use-it-as-the = Als Startbild des nächsten verwenden (image to image); bei mehreren wird aus jedem ein Bild.
+create-start-pictures-a-picture = { $count } Startbilder: Aus jedem wird ein Bild.
+create-the-start-pictures-have = Die Startbilder haben mehrere Größen, und eine Maske passt nur zu einer.
+create-remove-the-mask-or = Die Maske entfernen, oder die Startbilder anderer Größe.

@@ -70,3 +70,4 @@ grid-failed = fehlgeschlagen
 grid-held = zurückgestellt
 grid-draft = Entwurf
 grid-waits = wartet
+grid-a-sheet-begins-with = Ein Bogen beginnt mit einem Startbild. Zuerst die anderen entfernen.

@@ -1,7 +1,7 @@
 guides-choose-a-picture = Bild wählen
-guides-choose-a-start-picture = Ein Startbild wählen (image to image).
+guides-choose-a-start-picture = Ein Startbild wählen (image to image), oder mehrere: Aus jedem wird ein Bild.
 guides-remove-start-picture = Startbild entfernen
-guides-remove-the-start-picture = Das Startbild entfernen. Die Datei bleibt erhalten.
+guides-remove-the-start-picture = Das Startbild entfernen, oder alle. Die Dateien bleiben erhalten.
 guides-choose-a-mask = Maske wählen
 guides-choose-an-inpainting-mask = Eine Inpainting-Maske wählen: Weiß wird neu erzeugt, Schwarz bleibt.
 guides-remove-mask = Maske entfernen
@@ -18,7 +18,7 @@ guides-choose-pictures-of-the = Bilder der Person wählen, die PhotoMaker zeigen
 guides-remove-picture-of-the = Bild der Person entfernen
 guides-use-this-picture-as = Dieses Bild als Startbild des nächsten verwenden.
 guides-photomaker-cannot-use-more = PhotoMaker kann keine weiteren Bilder der Person nutzen.
-guides-choose-a-start-picture-2 = Startbild wählen
+guides-choose-start-pictures = Startbilder wählen
 guides-add-reference-pictures = Referenzbilder hinzufügen
 guides-add-pictures-of-the = Bilder der Person hinzufügen
 guides-contains-no-pictures = { $folder } enthält keine Bilder.
@@ -78,3 +78,6 @@ guides-references-count = { $count ->
         [one] Referenz
        *[other] { $count } Referenzen
     }
+guides-remove-all-start-pictures = Alle Startbilder entfernen
+guides-a-picture-is-made = Aus jedem wird ein Bild mit denselben Einstellungen. Jedes hat seine eigene Form, sofern keine Größe gewählt ist.
+guides-start-pictures-at-most = Höchstens { $most } Startbilder: { $left_out } wurden weggelassen.

@@ -15,3 +15,7 @@ common-settings = Settings
 common-search = Search
 common-type-a-name-first = Type a name first.
 common-name = Name
+common-start-pictures = { $count ->
+        [one] 1 start picture
+       *[other] { $count } start pictures
+    }

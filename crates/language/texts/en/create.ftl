@@ -658,3 +658,7 @@ create-steps-of = { $steps ->
         [one] { $steps } step
        *[other] { $steps } steps
     }
+create-use-it-as-the = Use it as the start picture of the next one (image to image); of several, a picture is made from each.
+create-start-pictures-a-picture = { $count } start pictures: a picture is made from each.
+create-the-start-pictures-have = The start pictures have several sizes, and a mask fits one size alone.
+create-remove-the-mask-or = Remove the mask, or the start pictures of other sizes.

@@ -59,3 +59,4 @@ grid-failed = failed
 grid-held = held
 grid-draft = draft
 grid-waits = waits
+grid-a-sheet-begins-with = A sheet begins with one start picture. Remove the others first.

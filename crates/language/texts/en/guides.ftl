@@ -1,7 +1,7 @@
 guides-choose-a-picture = Choose a picture
-guides-choose-a-start-picture = Choose a start picture (image to image).
+guides-choose-a-start-picture = Choose a start picture (image to image), or several: a picture is made from each.
 guides-remove-start-picture = Remove start picture
-guides-remove-the-start-picture = Remove the start picture. The file on disk is kept.
+guides-remove-the-start-picture = Remove the start picture, or all of them. Files on disk are kept.
 guides-choose-a-mask = Choose a mask
 guides-choose-an-inpainting-mask = Choose an inpainting mask: white is regenerated, black is kept.
 guides-remove-mask = Remove mask
@@ -18,7 +18,7 @@ guides-choose-pictures-of-the = Choose pictures of the person that PhotoMaker sh
 guides-remove-picture-of-the = Remove picture of the person
 guides-use-this-picture-as = Use this picture as the start of the next one.
 guides-photomaker-cannot-use-more = PhotoMaker cannot use more pictures of the person.
-guides-choose-a-start-picture-2 = Choose a start picture
+guides-choose-start-pictures = Choose start pictures
 guides-add-reference-pictures = Add reference pictures
 guides-add-pictures-of-the = Add pictures of the person
 guides-contains-no-pictures = { $folder } contains no pictures.
@@ -78,3 +78,6 @@ guides-references-count = { $count ->
         [one] reference
        *[other] { $count } references
     }
+guides-remove-all-start-pictures = Remove all start pictures
+guides-a-picture-is-made = A picture is made from each of them, with the same settings. Each has its own shape, unless you choose a size.
+guides-start-pictures-at-most = { $most } start pictures at most: { $left_out } were left out.

@@ -82,3 +82,4 @@ queue-paused = {" "}· paused
 queue-more-jobs-were-running = {" "}{ $more } more jobs were running.
 queue-start-again-2 = { $reason }: “{ $title }”.{ $others } Start again?
 queue-running = Running
+queue-this-job-starts-from = This job starts from the first start picture; the others are left out.

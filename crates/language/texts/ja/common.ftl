@@ -15,3 +15,6 @@ common-settings = 設定
 common-search = 検索
 common-type-a-name-first = まず名前を入力してください。
 common-name = 名前
+common-start-pictures = { $count ->
+       *[other] 開始画像{ $count }枚
+    }

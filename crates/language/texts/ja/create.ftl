@@ -657,3 +657,7 @@ create-seed-3 = シード{ $seed }
 create-steps-of = { $steps ->
        *[other] { $steps }ステップ
     }
+create-use-it-as-the = 次の画像の開始画像にします（image to image）。複数あれば、それぞれから画像を作ります。
+create-start-pictures-a-picture = 開始画像{ $count }枚：それぞれから画像を作ります。
+create-the-start-pictures-have = 開始画像の大きさがそろっていません。マスクは1つの大きさにしか合いません。
+create-remove-the-mask-or = マスクを外すか、大きさの違う開始画像を外してください。

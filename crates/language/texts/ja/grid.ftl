@@ -59,3 +59,4 @@ grid-failed = 失敗
 grid-held = 保留
 grid-draft = 下書き
 grid-waits = 待機中
+grid-a-sheet-begins-with = シートの開始画像は1枚です。まずほかの開始画像を外してください。

@@ -1,7 +1,7 @@
 guides-choose-a-picture = 画像を選択
-guides-choose-a-start-picture = 開始画像を選びます（image to image）。
+guides-choose-a-start-picture = 開始画像を選びます（image to image）。複数選ぶと、それぞれから画像を作ります。
 guides-remove-start-picture = 開始画像を外す
-guides-remove-the-start-picture = 開始画像を外します。ディスク上のファイルは残ります。
+guides-remove-the-start-picture = 開始画像をすべて外します。ディスク上のファイルは残ります。
 guides-choose-a-mask = マスクを選択
 guides-choose-an-inpainting-mask = インペイント用のマスクを選びます。白い部分は生成し直し、黒い部分は残します。
 guides-remove-mask = マスクを外す
@@ -18,7 +18,7 @@ guides-choose-pictures-of-the = PhotoMakerで登場させる人物の画像を�
 guides-remove-picture-of-the = 人物の画像を外す
 guides-use-this-picture-as = この画像を次の画像の開始画像にします。
 guides-photomaker-cannot-use-more = PhotoMakerは、これ以上人物の画像を使えません。
-guides-choose-a-start-picture-2 = 開始画像を選択
+guides-choose-start-pictures = 開始画像を選択
 guides-add-reference-pictures = 参照画像を追加
 guides-add-pictures-of-the = 人物の画像を追加
 guides-contains-no-pictures = { $folder }に画像がありません。
@@ -77,3 +77,6 @@ guides-none-2 = なし
 guides-references-count = { $count ->
        *[other] 参照画像 { $count }枚
     }
+guides-remove-all-start-pictures = 開始画像をすべて外す
+guides-a-picture-is-made = それぞれから同じ設定で画像を作ります。サイズを選ばなければ、それぞれの形になります。
+guides-start-pictures-at-most = 開始画像は{ $most }枚までです。{ $left_out }枚は使いません。

@@ -82,3 +82,4 @@ queue-paused = {" "}· 一時停止中
 queue-more-jobs-were-running = ほかに{ $more }件のジョブが実行中でした。
 queue-start-again-2 = { $reason }：「{ $title }」。{ $others }もう一度開始しますか？
 queue-running = 実行中
+queue-this-job-starts-from = このジョブは最初の開始画像から始めます。ほかの開始画像は使いません。

@@ -222,6 +222,10 @@ impl NextRecipe {
                 self.recipe.loras.clear();
             }
         }
+        if settings.init.is_some() {
+            // The picture had one start picture, or none.
+            self.recipe.further_starts.clear();
+        }
         settings.apply(&mut self.recipe);
         self.follow_builtin();
         // A picture that was controlled without a ControlNet has a model that can do so.
@@ -266,7 +270,8 @@ impl NextRecipe {
 /// depend on the model.
 #[must_use]
 pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
-    let kept = [Part::Prompt, Part::NegativePrompt, Part::Seed, Part::Count, Part::Start, Part::References, Part::Upscale, Part::Machine];
+    use Part::{Count, FurtherStarts, Machine, NegativePrompt, Prompt, References, Seed, Start, Upscale};
+    let kept = [Prompt, NegativePrompt, Seed, Count, Start, FurtherStarts, References, Upscale, Machine];
     other.take_parts(now, &kept);
     other
 }

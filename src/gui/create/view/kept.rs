@@ -27,7 +27,11 @@ pub(super) fn kept_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
             removable_chip(ui, commands, &tr!("create-seed", seed = recipe.seed), colour, Command::LockSeed);
         }
         if starts {
-            removable_chip(ui, commands, tr!("create-start-picture"), colour, guides::Command::ClearStart);
+            let words = match recipe.starts().count() {
+                0 | 1 => tr!("create-start-picture").to_owned(),
+                count => tr!("common-start-pictures", count),
+            };
+            removable_chip(ui, commands, &words, colour, guides::Command::ClearStart);
         }
     });
 }

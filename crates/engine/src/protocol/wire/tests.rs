@@ -109,6 +109,7 @@ fn recipe() -> Recipe {
         weight_type: Some(TensorType::Q4K),
         tensor_type_rules: "attention=f16".parse().unwrap(),
         init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
+        further_starts: vec![ImageSource::File("in-2.png".into())],
         mask: Some(ImageSource::Pixels(image(2, 2))),
         start_fit: StartFit::Stretch,
         area: Some(AreaSettings {
