@@ -58,6 +58,7 @@ const NAMES: &[&str] = &[
     "LoRA {}",
     "PhotoMaker",
     "WebP",
+    " GB",
     " GiB",
     "^model\\.=q8_0, ^vae=f16",
     "Hugging Face",

@@ -48,6 +48,7 @@ pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> 
         builtin,
         library: None,
         system_language: None,
+        sharing_port: 0,
         beside: None,
     }
 }
@@ -85,6 +86,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
         builtin: Err("it is not measured".into()),
         library: None,
         system_language: None,
+        sharing_port: 0,
         beside: None,
     };
     let mut harness = window(options, Settings::default());

@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 
 use atelier_core::paths::Paths;
 use atelier_core::recipe::Rgb8;
+use atelier_gallery::queue::Owner;
 use atelier_gallery::{
     Database, FileHash, FileIdentity, FolderKind, Grouping, NewPicture, Order, PictureId, PictureKind, Query, ThumbnailSize, Thumbnails,
 };
@@ -83,7 +84,7 @@ fn picture(index: usize, numbers: &mut Numbers) -> NewPicture {
     let modified_ns = 1_760_000_000_000_000_000 + index as i64 * 300_000_000_000;
     let identity = FileIdentity { bytes: 1_500_000, modified_ns, hash: FileHash(hash) };
     let path = format!("/pictures/{:03}/{index:06}.png", index / 1000).into();
-    NewPicture { path, identity, kind: PictureKind::Kept, settings: Some(settings), parent: None, batch: None }
+    NewPicture { path, identity, kind: PictureKind::Kept, settings: Some(settings), parent: None, batch: None, owner: Owner::person() }
 }
 
 /// The same rows as others keep them: a name, times, and the settings as JSON.

@@ -12,7 +12,7 @@ use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
-use crate::http::{Access, CannotServe, Prepared, Server, ServerOptions, lan_address};
+use crate::http::{Access, CannotServe, DiskQuota, Prepared, Server, ServerOptions, lan_address};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
@@ -75,6 +75,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         default_model: flags.model,
         threads: threads(flags.threads),
         policy,
+        quota: DiskQuota::of_gigabytes(flags.disk_quota),
     };
     let is_network = listeners.iter().any(|it| it.local_addr().is_ok_and(|it| !it.ip().is_loopback()));
     let needs_token = options.policy.requires_token;

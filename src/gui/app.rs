@@ -239,7 +239,7 @@ impl App {
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
-            sharing: sharing::State::new(options.paths.clone(), options.builtin.clone().ok()),
+            sharing: sharing::State::new(options, settings.sharing),
         };
         let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);
@@ -447,7 +447,10 @@ impl App {
     /// Folds in what the queue says.
     fn queue_events(&mut self, ctx: &egui::Context) {
         while let Some(event) = self.queue.try_next() {
-            self.with(ctx, |Features { create, queue, .. }, context| queue::update::queue_event(queue, create, event, context));
+            self.with(ctx, |Features { create, queue, sharing, .. }, context| {
+                sharing::update::note_event(sharing, &event);
+                queue::update::queue_event(queue, create, event, context);
+            });
         }
     }
 

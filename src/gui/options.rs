@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::http::DEFAULT_PORT;
 use atelier_core::paths::Paths;
 use atelier_language::Language;
 use atelier_library::Builtin;
@@ -30,6 +31,8 @@ pub struct Options {
     pub library: Option<LibraryOptions>,
     /// The language of the system, where Atelier speaks it.
     pub system_language: Option<Language>,
+    /// The port at which models are shared; 0: a free one.
+    pub sharing_port: u16,
     /// Another window of this person is open and does not answer; `None`: this is the only one.
     pub beside: Option<Beside>,
 }
@@ -60,6 +63,7 @@ impl Options {
             updates: Feed::of_build(),
             library: paths.map(LibraryOptions::usual),
             system_language: sys_locale::get_locale().and_then(|locale| Language::from_locale(&locale)),
+            sharing_port: DEFAULT_PORT,
             beside: None,
         }
     }

@@ -107,6 +107,7 @@ impl Studio {
             updates: None,
             library,
             system_language: None,
+            sharing_port: 0,
             beside: None,
         }
     }

@@ -12,6 +12,7 @@ use crate::gui::models::queue as downloads;
 use crate::gui::program::view::menu_button;
 use crate::gui::queue;
 use crate::gui::shared::Screen;
+use crate::gui::sharing;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::canvas_rect;
@@ -96,6 +97,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let tabs: f32 = Screen::ALL.iter().map(|screen| TabWidth::of(ui, *screen).0 + SPACE).sum();
         // The queue behind a line, and the menus.
         let always = 2.0 * GAP + 1.0 + 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
+        let always = always + sharing_words(state).map_or(0.0, |words| text_width(ui, words) + 2.0 * (GAP + ui.spacing().button_padding.x));
         let coming = downloads_words(state).map_or(0.0, |words| text_width(ui, &words) + 2.0 * (GAP + ui.spacing().button_padding.x));
         let has_tabs = tabs + always + TAB_MARGIN <= size.x;
         let tabs = if has_tabs { tabs + TAB_MARGIN } else { PERCENT_WIDTH + 2.0 * SPACE };
@@ -134,6 +136,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             if shows_downloads {
                 coming_in(ui, state, &mut of_right);
             }
+            sharing_button(ui, state, &mut of_right);
             gap(ui);
             queue_button(ui, state, &mut of_right);
             if !left_out.contains(&Group::Program) {
@@ -243,6 +246,22 @@ fn queue_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     command_control(ui, state, commands, queue::Command::Toggle, |ui| {
         coloured_icon(ui, Icon::List, queue::Command::Toggle.label(), if is_paused { palette.warn } else { palette.text })
+    });
+}
+
+/// The words that say that models are shared; none where they are not.
+fn sharing_words(state: &State) -> Option<&'static str> {
+    state.sharing.address().map(|_| tr!("sharing-sharing"))
+}
+
+/// Says that models are shared, and leads to with whom.
+fn sharing_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(words) = sharing_words(state) else { return };
+    gap(ui);
+    let palette = theme::palette(ui);
+    command_control(ui, state, commands, sharing::Command::Open, |ui| {
+        let button = Button::new(RichText::new(words).color(palette.accent)).frame_when_inactive(false);
+        ui.add(button).accessible_name(tr!("sharing-models-are-shared"))
     });
 }
 

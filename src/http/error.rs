@@ -69,6 +69,8 @@ pub(crate) enum Failure {
         sentence: String,
         retry_secs: u64,
     },
+    /// The pictures of the client fill the disk space that they may.
+    NoSpace(String),
     /// It was cancelled while the client waited.
     Cancelled,
     /// The picture could not be made.
@@ -95,6 +97,9 @@ impl Failure {
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+            // As OpenAI says that nothing is left.
+            Self::NoSpace(_) if matches!(family, Family::OpenAi) => StatusCode::TOO_MANY_REQUESTS,
+            Self::NoSpace(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Cancelled | Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         }
@@ -111,6 +116,7 @@ impl Failure {
             | Self::Gone(sentence)
             | Self::Conflict(sentence)
             | Self::TooLarge(sentence)
+            | Self::NoSpace(sentence)
             | Self::NotFound { sentence, .. }
             | Self::Busy { sentence, .. } => sentence.clone(),
             Self::NoRoute => "There is nothing at this address.".to_owned(),
@@ -163,6 +169,7 @@ impl Failure {
                     Self::Unreadable(_) | Self::TooLarge(_) => "Bad request",
                     Self::Forbidden(_) => "Forbidden",
                     Self::Busy { .. } => "Too many requests",
+                    Self::NoSpace(_) => "Insufficient storage",
                     Self::Cancelled => "Cancelled",
                     _ => "RuntimeError",
                 };
@@ -180,6 +187,7 @@ impl Failure {
             Self::NotFound { what: "Model", .. } => ("invalid_request_error", Some("model_not_found")),
             Self::NoRoute | Self::NotFound { .. } => ("invalid_request_error", Some("not_found")),
             Self::Busy { .. } => ("rate_limit_error", Some("rate_limit_exceeded")),
+            Self::NoSpace(_) => ("insufficient_quota", Some("insufficient_quota")),
             Self::Cancelled => ("server_error", Some("cancelled")),
             Self::Failed(_) => ("server_error", None),
             Self::Unauthorized(_) => ("authentication_error", Some("invalid_api_key")),
@@ -205,6 +213,7 @@ mod tests {
             (Failure::not_found("Model", "There is no model x."), [404, 404, 404]),
             (Failure::TooLarge("x".into()), [413, 413, 413]),
             (Failure::Busy { sentence: "Wait.".into(), retry_secs: 7 }, [429, 429, 429]),
+            (Failure::NoSpace("It is full.".into()), [507, 429, 507]),
             (Failure::Failed(Advice::new("No memory.", "Close something.")), [500, 500, 500]),
             (Failure::Unauthorized("A token is needed."), [401, 401, 401]),
         ];

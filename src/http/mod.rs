@@ -30,6 +30,7 @@ mod options;
 mod page;
 mod payload;
 mod pictures;
+mod quota;
 mod recipe;
 mod sdapi;
 mod state;
@@ -56,7 +57,7 @@ use tokio::sync::oneshot;
 use connections::Peer;
 use error::{Failure, Family};
 use guard::{Head, Policy, Verdict, judge};
-use hub::{Hub, now_ms};
+use hub::now_ms;
 use json::Json;
 use options::assemble;
 use state::SharedApp;
@@ -66,6 +67,7 @@ pub use atelier_gallery::queue::Owner;
 pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
+pub use quota::{DiskQuota, used_bytes};
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
 
@@ -84,7 +86,7 @@ struct Gate {
 /// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
 pub struct Server {
     address: SocketAddr,
-    hub: Arc<Hub>,
+    app: SharedApp,
     gate: Gate,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -102,9 +104,9 @@ impl Server {
         for listener in &listeners {
             listener.set_nonblocking(true)?;
         }
-        let (app, hub, policy) = assemble(options, client, engine)?;
+        let (app, policy) = assemble(options, client, engine)?;
         let gate = Gate { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default() };
-        let router = router(app, gate.clone());
+        let router = router(Arc::clone(&app), gate.clone());
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
@@ -112,7 +114,7 @@ impl Server {
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();
         })?;
-        Ok(Self { address, hub, gate, end: Some(end), thread: Some(thread) })
+        Ok(Self { address, app, gate, end: Some(end), thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -137,6 +139,11 @@ impl Server {
         self.gate.visitors.answer(address, is_welcome);
     }
 
+    /// The disk space of each owner's pictures from now on.
+    pub fn set_quota(&self, quota: DiskQuota) {
+        self.app.set_quota(quota);
+    }
+
     /// Who may ask from now on by a token.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.gate.policy.write().tokens = tokens;
@@ -158,7 +165,7 @@ impl Drop for Server {
         {
             tracing::error!("the server's thread ended by a fault of its own");
         }
-        self.hub.end();
+        self.app.hub.end();
     }
 }
 

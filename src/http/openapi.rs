@@ -103,6 +103,7 @@ pub(crate) fn document() -> Value {
             operation["responses"]["413"] = json!({"description": "The body is too large."});
             operation["responses"]["422"] = json!({"description": "A value cannot be used."});
             operation["responses"]["429"] = json!({"description": "Too many jobs wait."});
+            operation["responses"]["507"] = json!({"description": "The disk space for your pictures is full."});
         }
         entry[*method] = operation;
     }

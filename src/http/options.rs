@@ -12,6 +12,7 @@ use atelier_studio::queue::QueueClient;
 use super::guard::Policy;
 use super::hub::Hub;
 use super::models::ModelPlaces;
+use super::quota::DiskQuota;
 use super::state::{App, SharedApp};
 
 /// Options of the server.
@@ -31,12 +32,14 @@ pub struct ServerOptions {
     pub threads: Option<u32>,
     /// Who may ask.
     pub policy: Policy,
+    /// Disk space of the pictures of each owner.
+    pub quota: DiskQuota,
 }
 
-/// What all routes share, the jobs behind it, and who may ask.
-pub(super) fn assemble(options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<(SharedApp, Arc<Hub>, Policy)> {
+/// What all routes share, and who may ask.
+pub(super) fn assemble(options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<(SharedApp, Policy)> {
     let hub = Hub::start(client)?;
-    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy } = options;
+    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota } = options;
     let places = ModelPlaces { paths, models_root, catalogues, builtin };
-    Ok((Arc::new(App::new(Arc::clone(&hub), places, engine, threads, default_model)), hub, policy))
+    Ok((Arc::new(App::new(hub, places, engine, threads, default_model, quota)), policy))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
+use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
@@ -19,6 +20,7 @@ use super::error::Failure;
 use super::hub::{Hub, JobView, Waiter};
 use super::images;
 use super::models::{ModelList, ModelPlaces, Models};
+use super::quota::{DiskQuota, folder_of, used_bytes};
 use super::recipe::{ResolvedWish, Wish, make};
 
 /// Pictures of one owner that may wait at a time, and how many seconds they may be predicted to
@@ -53,6 +55,7 @@ pub(crate) struct App {
     formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
     /// The index, once it was asked.
     gallery: Mutex<Option<Database>>,
+    quota: Mutex<DiskQuota>,
 }
 
 pub(crate) type SharedApp = Arc<App>;
@@ -88,6 +91,7 @@ impl App {
         engine: Arc<Handle>,
         threads: Option<u32>,
         default_model: Option<String>,
+        quota: DiskQuota,
     ) -> Self {
         Self {
             hub,
@@ -101,6 +105,7 @@ impl App {
             links: Mutex::default(),
             formats: Mutex::default(),
             gallery: Mutex::default(),
+            quota: Mutex::new(quota),
         }
     }
 
@@ -192,6 +197,8 @@ impl App {
         previews: Previews,
         lane: Lane,
     ) -> Result<Waiter, Failure> {
+        // The disk is waited for first, so that nobody adds a job between a look and the next.
+        self.check_disk(owner).await?;
         self.check_limits(owner, made.recipe.batch_count.max(1))?;
         let is_shown = match previews {
             Previews::IfWatched => self.is_watching(owner),
@@ -229,6 +236,38 @@ impl App {
         Err(Failure::Busy { sentence, retry_secs })
     }
 
+    /// `Err` where the pictures of an owner fill the disk space that they have.
+    async fn check_disk(&self, owner: &Owner) -> Result<(), Failure> {
+        let Some(quota) = self.quota_of(owner) else { return Ok(()) };
+        let used = self.used_bytes(owner).await?;
+        if used < quota {
+            return Ok(());
+        }
+        Err(Failure::NoSpace(format!(
+            "Your pictures here take {} of disk space, and {} is the limit. Ask the person who runs this server for more.",
+            file_size(used),
+            file_size(quota)
+        )))
+    }
+
+    /// The most bytes that the pictures of an owner may take; `None`: without a limit.
+    pub(crate) fn quota_of(&self, owner: &Owner) -> Option<u64> {
+        self.quota.lock().bytes_of(owner)
+    }
+
+    pub(crate) fn set_quota(&self, quota: DiskQuota) {
+        *self.quota.lock() = quota;
+    }
+
+    /// The bytes that the pictures of an owner take.
+    pub(crate) async fn used_bytes(&self, owner: &Owner) -> Result<u64, Failure> {
+        let (paths, owner) = (self.paths.clone(), owner.clone());
+        blocking(move || used_bytes(&paths, &owner)).await?.map_err(|error| {
+            tracing::warn!("the disk space of an owner is not known: {error}");
+            Failure::Failed(Advice::new("The folder of your pictures cannot be read now.", "Try again."))
+        })
+    }
+
     /// Notes in which format the pictures of a job are fetched.
     pub(crate) fn note_format(&self, job: QueuedJobId, format: ExportFormat) {
         let mut formats = self.formats.lock();
@@ -264,7 +303,7 @@ impl App {
 
     /// Where the pictures of an owner are kept.
     pub(crate) fn folder_of(&self, owner: &Owner) -> PathBuf {
-        self.paths.shared_pictures().join(owner.folder_name())
+        folder_of(&self.paths, owner)
     }
 }
 

@@ -85,6 +85,12 @@ impl Tokens {
         Ok(())
     }
 
+    /// Everybody who has a token, with it.
+    #[must_use]
+    pub fn people(&self) -> Vec<(String, String)> {
+        self.known.iter().map(|(name, token)| (name.name.clone(), token.text.clone())).collect()
+    }
+
     /// True where there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -223,6 +229,7 @@ mod tests {
         assert_eq!(second, first[..1], "and only those who are named are told");
         let of_guest = again.name_of(&first[1].1, i64::MAX).unwrap();
         assert_eq!((of_guest.name.as_str(), of_guest.is_shared), (SHARED, true), "who was named before still gets in");
+        assert_eq!(again.people(), first);
         assert_eq!(again.name_of("wrong", 0), None);
         assert!(!format!("{again:?}").contains(&first[0].1), "a log shows names alone");
         for taken in ["Programs on this computer", "guest 10.0.0.1", "anna"] {

@@ -153,7 +153,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace, Zoom};
+    use crate::http::DiskQuota;
+    use crate::settings::{NamedPlacement, PreviewChoice, SharingSettings, ThemeChoice, WindowPlace, Zoom};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
@@ -221,6 +222,7 @@ mod tests {
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
             auto_advance: true,
+            sharing: SharingSettings { at_start: true, network: true, require_token: true, quota: DiskQuota::of_gigabytes(3) },
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
         }
     }

@@ -20,6 +20,8 @@ use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_language::Language;
 use atelier_studio::updates::UpdateSettings;
 
+use crate::http::DiskQuota;
+
 pub use file::{LoadedSettings, SettingsError, load, look, save};
 pub use zoom::Zoom;
 
@@ -70,8 +72,23 @@ pub struct Settings {
     pub updates: UpdateSettings,
     /// In the gallery a star, pick or reject moves the cursor on to the next picture.
     pub auto_advance: bool,
+    /// How this computer's models are shared.
+    pub sharing: SharingSettings,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
+}
+
+/// How this computer's models are shared with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharingSettings {
+    /// Sharing begins by itself at each start.
+    pub at_start: bool,
+    /// Other devices of the network may come too.
+    pub network: bool,
+    /// Programs of this computer need a token too.
+    pub require_token: bool,
+    /// Disk space of the pictures of each person.
+    pub quota: DiskQuota,
 }
 
 /// A placement with a name.

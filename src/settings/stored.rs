@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fold, NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
+use super::{Fold, NamedPlacement, PreviewChoice, Settings, SharingSettings, ThemeChoice, WindowPlace, Zoom};
+use crate::http::DiskQuota;
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Stored};
 use atelier_language::Language;
@@ -65,7 +66,33 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     auto_advance: bool,
     #[serde(default)]
+    sharing: StoredSharing,
+    #[serde(default)]
     prompts: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredSharing {
+    at_start: bool,
+    network: bool,
+    require_token: bool,
+    /// Absent where nothing was said.
+    disk_quota_gb: Option<u32>,
+}
+
+impl From<SharingSettings> for StoredSharing {
+    fn from(settings: SharingSettings) -> Self {
+        let SharingSettings { at_start, network, require_token, quota } = settings;
+        Self { at_start, network, require_token, disk_quota_gb: Some(quota.gigabytes()) }
+    }
+}
+
+impl From<StoredSharing> for SharingSettings {
+    fn from(stored: StoredSharing) -> Self {
+        let StoredSharing { at_start, network, require_token, disk_quota_gb } = stored;
+        Self { at_start, network, require_token, quota: disk_quota_gb.map_or_else(DiskQuota::default, DiskQuota::of_gigabytes) }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -202,6 +229,7 @@ impl From<&Settings> for StoredSettings {
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
             auto_advance: settings.auto_advance,
+            sharing: settings.sharing.into(),
             prompts: settings.prompts.clone(),
         }
     }
@@ -246,6 +274,7 @@ impl StoredSettings {
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
             auto_advance: stored.auto_advance,
+            sharing: stored.sharing.into(),
             prompts: stored.prompts,
         };
         (settings, notes)

@@ -1,7 +1,12 @@
 //! Several people with tokens of their own at one engine.
 
+use std::process::Command;
+
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
+use atelier_core::paths::{HOME_VARIABLE, Paths};
+use atelier_library::BUILTIN_VARIABLE;
+use atelier_media::read_settings;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Sent};
@@ -78,4 +83,80 @@ fn a_job_is_its_owners_also_after_the_server_was_started_again() {
     let found = ask(&studio, ANNA, "GET", &path, &Value::Null);
     assert_eq!(found.status, 200, "{}", found.text());
     assert_eq!(ask(&studio, ANNA, "POST", &format!("{path}/cancel"), &Value::Null).json()["status"], "cancelled");
+}
+
+#[test]
+fn pictures_are_their_owners_alone_also_after_a_restart_and_the_gallery_knows_whose_they_are() {
+    let mut studio = shared();
+    for (token, prompt) in [(ANNA, "a lake"), (BEN, "a harbour")] {
+        let path = add(&studio, token, prompt, 2, 1);
+        assert_eq!(end(&studio, token, &path)["status"], "completed");
+    }
+    studio.serve();
+    let of = |token| ask(&studio, token, "GET", "/atelier/v1/pictures", &Value::Null).ok()["pictures"].as_array().unwrap().clone();
+    let (of_anna, of_ben) = (of(ANNA), of(BEN));
+    for (pictures, prompt) in [(&of_anna, "a lake"), (&of_ben, "a harbour")] {
+        assert!(pictures.len() == 1 && pictures[0]["prompt"] == prompt, "{pictures:?}");
+    }
+    let path = format!("/atelier/v1/pictures/{}", of_anna[0]["id"].as_str().unwrap());
+    let found = [ANNA, BEN].map(|token| ask(&studio, token, "GET", &path, &Value::Null).status);
+    assert_eq!(found, [200, 404]);
+
+    let search = |query: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+        command.env(HOME_VARIABLE, studio.home.path()).env(BUILTIN_VARIABLE, studio.home.path().join("none"));
+        let output = command.args(["gallery", "search", query]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (anna, both) = (search("owner:anna"), search("has:owner"));
+    assert!(anna.lines().count() == 1 && anna.contains("Anna"), "{anna}");
+    assert_eq!(both.lines().count(), 2, "{both}");
+    for file in studio.kept() {
+        let settings = format!("{:?}", read_settings(&file).unwrap());
+        assert!(!["Anna", "Ben"].iter().any(|name| settings.contains(name)), "a file does not tell whose it is: {settings}");
+    }
+}
+
+#[test]
+fn a_full_disk_space_refuses_new_jobs_of_its_owner_in_the_words_of_each_client() {
+    let studio = shared();
+    studio.set_quota(1);
+    let anna = Paths::beneath(studio.home.path()).shared_pictures().join("Anna");
+    std::fs::create_dir_all(&anna).unwrap();
+    // As large as it says, and without a byte on the disk.
+    std::fs::File::create(anna.join("full.png")).unwrap().set_len(1_000_000_000).unwrap();
+    let limits = |token| ask(&studio, token, "GET", "/sdcpp/v1/capabilities", &Value::Null).ok()["limits"].clone();
+    let told = limits(ANNA);
+    assert_eq!((told["disk_quota_bytes"].as_u64(), told["disk_used_bytes"].as_u64()), (Some(1_000_000_000), Some(1_000_000_000)));
+
+    let wish = json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 2});
+    let sentence = "1.0 GB is the limit";
+    let refused = ask(&studio, ANNA, "POST", "/sdapi/v1/txt2img", &wish);
+    assert_eq!((refused.status, refused.json()["error"].as_str()), (507, Some("Insufficient storage")));
+    assert!(refused.json()["detail"].as_str().unwrap().contains(sentence), "{}", refused.text());
+    let refused = ask(&studio, ANNA, "POST", "/v1/images/generations", &json!({"prompt": "a lake", "size": "64x64"}));
+    assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (429, Some("insufficient_quota")));
+    assert_eq!(refused.header("x-should-retry"), Some("false"), "waiting does not help");
+    assert!(refused.text().contains(sentence), "{}", refused.text());
+    let refused = ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &json!({"prompt": "a lake"}));
+    assert!(refused.status == 507 && refused.json()["error"].as_str().unwrap().contains(sentence), "{}", refused.text());
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "generate_image", "arguments": {"prompt": "a lake"}}});
+    let refused = ask(&studio, ANNA, "POST", "/mcp", &call).ok();
+    assert_eq!(refused["result"]["isError"], true);
+    assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains(sentence), "{refused}");
+    assert_eq!(ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).json(), json!([]), "nothing was asked of the engine");
+    assert!(anna.join("full.png").exists(), "nothing was removed");
+
+    let of_ben = add(&studio, BEN, "a lake", 2, 1);
+    assert_eq!(end(&studio, BEN, &of_ben)["status"], "completed", "others have room");
+    let bytes: u64 = studio.kept().iter().filter(|it| !it.starts_with(&anna)).map(|it| it.metadata().unwrap().len()).sum();
+    assert_eq!(limits(BEN)["disk_used_bytes"].as_u64(), Some(bytes), "what a client asked for counts for its owner");
+
+    studio.set_quota(2);
+    let more = add(&studio, ANNA, "a lake", 2, 1);
+    assert_eq!(end(&studio, ANNA, &more)["status"], "completed");
+    studio.set_quota(0);
+    assert_eq!(limits(ANNA)["disk_quota_bytes"], Value::Null);
 }

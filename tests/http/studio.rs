@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier::http::guard::Policy;
-use atelier::http::{Server, ServerOptions};
+use atelier::http::{DiskQuota, Server, ServerOptions};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, LibraryConfig};
@@ -45,6 +45,7 @@ impl Studio {
             default_model: None,
             threads: Some(1),
             policy,
+            quota: DiskQuota::default(),
         };
         let mut studio = Self { server: None, queue: Some(queue), engine: Some(engine), options, home };
         studio.serve();
@@ -57,6 +58,10 @@ impl Studio {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (queue, engine) = (self.queue.as_ref().unwrap(), self.engine.as_ref().unwrap());
         self.server = Some(Server::start(vec![listener], self.options.clone(), queue.connect(), Arc::clone(engine)).unwrap());
+    }
+
+    pub(crate) fn set_quota(&self, gigabytes: u32) {
+        self.server.as_ref().unwrap().set_quota(DiskQuota::of_gigabytes(gigabytes));
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -55,6 +55,9 @@ pub(crate) struct JournalEntry {
     pub(crate) kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<i64>,
+    /// Who asked for it over the network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
     /// Hash of the file that it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,

@@ -12,6 +12,7 @@ use crate::file_identity::FileHash;
 use crate::folders::{Folder, FolderKind, all_folders, register_folder};
 use crate::journal::{CollectedFolder, Collections, Journal, JournalEntry, append_lines, journal_name};
 use crate::picture::{PictureFlag, PictureKind};
+use crate::queue::Owner;
 use crate::record::index_text;
 use crate::stored_path::StoredPath;
 use crate::{Database, GalleryError, queue};
@@ -144,7 +145,7 @@ fn due_pictures(connection: &Connection) -> Result<Vec<(i64, i64)>, GalleryError
 
 /// The line about a picture.
 fn entry_of(connection: &Connection, id: i64) -> Result<JournalEntry, GalleryError> {
-    let sql = "SELECT p.relative_path, p.file_hash, p.rating, p.flag, t.note, p.kind, p.batch_id, parent.file_hash FROM picture p \
+    let sql = "SELECT p.relative_path, p.file_hash, p.rating, p.flag, t.note, p.kind, p.batch_id, p.owner, parent.file_hash FROM picture p \
         JOIN picture_text t ON t.picture_id = p.id LEFT JOIN picture parent ON parent.id = p.parent_id WHERE p.id = ?1";
     let mut entry = connection.prepare_cached(sql)?.query_row([id], |row| {
         Ok(JournalEntry {
@@ -155,7 +156,8 @@ fn entry_of(connection: &Connection, id: i64) -> Result<JournalEntry, GalleryErr
             note: row.get(4)?,
             kind: row.get::<_, String>(5).ok().filter(|kind| kind == PictureKind::Candidate.key()),
             batch: row.get(6).unwrap_or_default(),
-            parent: row.get::<_, Option<[u8; 16]>>(7).unwrap_or_default().map(|it| FileHash(it).to_string()),
+            owner: row.get(7).unwrap_or_default(),
+            parent: row.get::<_, Option<[u8; 16]>>(8).unwrap_or_default().map(|it| FileHash(it).to_string()),
             ..JournalEntry::default()
         })
     })?;
@@ -172,14 +174,16 @@ pub(crate) fn apply_entry(connection: &Connection, id: i64, entry: &JournalEntry
     let kind = entry.kind.as_deref().and_then(PictureKind::from_key);
     connection
         .prepare_cached(
-            "UPDATE picture SET rating = ?2, flag = ?3, batch_id = ifnull(?4, batch_id), kind = ifnull(?5, kind) WHERE id = ?1",
+            "UPDATE picture SET rating = ?2, flag = ?3, batch_id = ifnull(?4, batch_id), kind = ifnull(?5, kind), \
+            owner = ifnull(?6, owner) WHERE id = ?1",
         )?
         .execute(params![
             id,
             entry.rating.min(5),
             entry.flag.as_deref().and_then(PictureFlag::from_key).map(PictureFlag::key),
             entry.batch,
-            kind.map(PictureKind::key)
+            kind.map(PictureKind::key),
+            entry.owner.as_deref().and_then(Owner::of_picture).as_ref().and_then(Owner::stored)
         ])?;
     connection.prepare_cached("UPDATE picture_text SET note = ?2 WHERE picture_id = ?1")?.execute(params![id, entry.note])?;
     for tag in entry.tags.iter().take(MAX_NAMES).filter_map(|it| checked_name(it, "tag").ok()) {

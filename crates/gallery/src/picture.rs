@@ -6,6 +6,7 @@ use atelier_media::{PictureSettings, StoredRecipe, Tool, read_settings};
 
 use crate::GalleryError;
 use crate::file_identity::{FileHash, FileIdentity};
+use crate::queue::Owner;
 
 /// Number of a picture in the index. Newer pictures have higher numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,6 +122,8 @@ pub struct NewPicture {
     pub parent: Option<PathBuf>,
     /// Number that the pictures of one job share.
     pub batch: Option<i64>,
+    /// Who asked for it. Its file does not tell.
+    pub owner: Owner,
 }
 
 impl NewPicture {
@@ -141,7 +144,7 @@ impl NewPicture {
     pub(crate) fn without_settings(path: &Path, kind: PictureKind) -> Result<Self, GalleryError> {
         let path = std::path::absolute(path).map_err(|error| GalleryError::file(path, error))?;
         let identity = FileIdentity::read(&path)?;
-        Ok(Self { path, identity, kind, settings: None, parent: None, batch: None })
+        Ok(Self { path, identity, kind, settings: None, parent: None, batch: None, owner: Owner::person() })
     }
 }
 
@@ -194,6 +197,8 @@ pub struct PictureDetails {
     pub boards: Vec<String>,
     /// The person's note.
     pub note: String,
+    /// Who asked for it; the person at the machine also where that is not known.
+    pub owner: Owner,
     /// The picture that it was made from.
     pub parent: Option<PictureId>,
     /// Pictures that were made from it, newest first.

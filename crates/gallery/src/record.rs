@@ -58,9 +58,11 @@ impl Database {
 /// [`Database::record_picture`] in the caller's transaction.
 pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture) -> Result<PictureId, GalleryError> {
     if let Some(old) = picture_at(transaction, &picture.path)? {
-        let same = "UPDATE picture SET kind = ?3, parent_id = ifnull(?4, parent_id), batch_id = ifnull(?5, batch_id) WHERE id = ?1 AND file_hash = ?2";
+        let same = "UPDATE picture SET kind = ?3, parent_id = ifnull(?4, parent_id), batch_id = ifnull(?5, batch_id), \
+            owner = ifnull(?6, owner) WHERE id = ?1 AND file_hash = ?2";
         let parent = picture.parent.as_deref().map(|path| picture_at(transaction, path)).transpose()?.flatten();
-        if transaction.execute(same, params![old, picture.identity.hash.0, picture.kind.key(), parent, picture.batch])? == 1 {
+        let owner = picture.owner.stored();
+        if transaction.execute(same, params![old, picture.identity.hash.0, picture.kind.key(), parent, picture.batch, owner])? == 1 {
             // A scan was faster.
             write_settings(transaction, old, picture)?;
             transaction.execute("INSERT OR IGNORE INTO journal_due VALUES (?1)", [old])?;
@@ -76,7 +78,7 @@ pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture
     };
     let id = insert_picture(transaction, &folder, picture)?;
     link_parents(transaction)?;
-    if folder.kind == FolderKind::Loose || picture.batch.is_some() || picture.parent.is_some() {
+    if folder.kind == FolderKind::Loose || picture.batch.is_some() || picture.parent.is_some() || !picture.owner.is_person() {
         // The file does not tell this, so a rebuilt index reads it from the journal.
         transaction.execute("INSERT OR IGNORE INTO journal_due VALUES (?1)", [id.0])?;
     }
@@ -118,7 +120,7 @@ pub(crate) fn insert_picture(connection: &Connection, folder: &Folder, picture: 
     let file_name = picture.path.file_name().unwrap_or_default().to_string_lossy();
     let parent = picture.parent.as_deref().map(|path| picture_at(connection, path)).transpose()?.flatten();
     let sql = "INSERT INTO picture (id, folder_id, relative_path, file_name, bytes, modified_ns, created_ms, width, height, kind, state, \
-        prompt_hash, parent_id, batch_id, file_hash) VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, 0, 0, ?6, '', 0, ?7, ?8, x'')";
+        prompt_hash, parent_id, batch_id, owner, file_hash) VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, 0, 0, ?6, '', 0, ?7, ?8, ?9, x'')";
     connection.prepare_cached(sql)?.execute(params![
         id,
         folder.id.0,
@@ -127,7 +129,8 @@ pub(crate) fn insert_picture(connection: &Connection, folder: &Folder, picture: 
         created_ms,
         picture.kind.key(),
         parent,
-        picture.batch
+        picture.batch,
+        picture.owner.stored()
     ])?;
     write_settings(connection, id, picture)?;
     if let (None, Some((name, bytes))) = (parent, picture.settings.as_ref().and_then(init_file)) {

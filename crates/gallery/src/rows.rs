@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::file_identity::FileHash;
 use crate::picture::{PictureDetails, PictureFlag, PictureKind, PictureState, PictureSummary, tool_from_key};
+use crate::queue::Owner;
 use crate::stored_path::{StoredPath, id_list};
 use crate::{Database, GalleryError, PictureId};
 
@@ -53,7 +54,7 @@ impl Database {
         let connection = self.connection();
         let sql = format!(
             "SELECT {SUMMARY}, t.prompt, t.negative_prompt, t.note, m.name, m.hash, m.file, p.seed, p.steps, p.guidance, p.sampler, \
-                p.scheduler, p.parent_id, p.batch_id, r.recipe \
+                p.scheduler, p.parent_id, p.batch_id, r.recipe, p.owner \
             FROM picture p JOIN folder f ON f.id = p.folder_id JOIN picture_text t ON t.picture_id = p.id \
             LEFT JOIN model m ON m.id = p.model_id LEFT JOIN picture_recipe r ON r.picture_id = p.id WHERE p.id = ?1"
         );
@@ -85,6 +86,7 @@ impl Database {
                 tags: Vec::new(),
                 boards: Vec::new(),
                 note: text(2)?.unwrap_or_default(),
+                owner: text(14)?.and_then(|name| Owner::of_picture(&name)).unwrap_or_else(Owner::person),
                 parent: integer(row, at(11))?.map(PictureId),
                 children: Vec::new(),
                 batch: Vec::new(),

@@ -4,7 +4,7 @@
 
 /// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA
 /// user_version`) that it leads to.
-pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS, JOB_OWNERS];
+pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS, JOB_OWNERS, PICTURE_OWNERS];
 
 /// Pictures: a row a file.
 ///
@@ -196,6 +196,17 @@ ALTER TABLE job ADD COLUMN group_ms INTEGER;
 /// `owner` is the name of who asked for a job; empty for the person at the machine.
 const JOB_OWNERS: &str = "
 ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+";
+
+/// `owner` is the name of who asked for a picture over the network; empty (`NULL`) for all others.
+/// Pictures of before get it from their jobs, as far as those are still there, and a line in their
+/// journals.
+const PICTURE_OWNERS: &str = "
+ALTER TABLE picture ADD COLUMN owner TEXT;
+CREATE INDEX picture_by_owner ON picture(owner) WHERE owner IS NOT NULL;
+UPDATE picture SET owner = job.owner FROM job_picture, job
+    WHERE job.id = job_picture.job_id AND job.owner <> '' AND job_picture.picture_id = picture.id;
+INSERT OR IGNORE INTO journal_due SELECT id FROM picture WHERE owner IS NOT NULL;
 ";
 
 /// `job_due` has jobs that changed and are not in the queue's journal so; what only tells how far a

@@ -153,6 +153,10 @@ impl SqlCondition {
                 let sql = "p.id IN (SELECT picture_id FROM picture_board WHERE board_id IN (SELECT id FROM board WHERE name = ?))";
                 self.push(sql, [Value::Text(name.clone())]);
             }
+            Condition::Owner(name) => {
+                let sql = "p.owner IN (SELECT value FROM json_each(?))";
+                self.push(&negatable(sql, "p.owner"), [owners_called(connection, name)?]);
+            }
             Condition::Folder(part) => {
                 // What stands before the last separator: the file's own name is no folder.
                 let sql = "replace((SELECT f.path || '/' || p.relative_path FROM folder f WHERE f.id = p.folder_id), '\\', '/') LIKE ? ESCAPE '\\'";
@@ -196,6 +200,7 @@ impl SqlCondition {
                     Part::Lora => "p.id IN (SELECT picture_id FROM picture_lora)",
                     Part::Recipe => "p.id IN (SELECT picture_id FROM picture_recipe)",
                     Part::Parent => "p.parent_id IS NOT NULL",
+                    Part::Owner => "p.owner IS NOT NULL",
                 },
                 [],
             ),
@@ -269,6 +274,21 @@ impl SqlCondition {
         }
         self.push(&format!("{sql})"), []);
     }
+}
+
+/// Owners of pictures whose names have this in them, as a JSON array. Compared here, since SQLite
+/// knows small letters of ASCII alone.
+fn owners_called(connection: &Connection, name: &str) -> Result<Value, GalleryError> {
+    let key = search_key(name);
+    let mut statement = connection.prepare_cached("SELECT DISTINCT owner FROM picture WHERE owner IS NOT NULL")?;
+    let mut owners = Vec::new();
+    for owner in statement.query_map([], |row| row.get::<_, String>(0))? {
+        let owner = owner?;
+        if search_key(&owner).contains(&key) {
+            owners.push(serde_json::Value::String(owner));
+        }
+    }
+    Ok(Value::Text(serde_json::Value::Array(owners).to_string()))
 }
 
 /// A condition that is false, not unknown, where the column is empty, so that its negation holds

@@ -6,6 +6,7 @@ pub mod canvas_backups;
 pub mod crash_report;
 pub mod debounce;
 pub mod desktop_notification;
+pub mod disk_use;
 pub mod doctor;
 mod engine;
 pub mod gallery_service;

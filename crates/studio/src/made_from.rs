@@ -14,7 +14,7 @@ use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 use sha2::{Digest as _, Sha256};
 
 /// Name of the folder; a scan of the gallery passes hidden ones over.
-const FOLDER: &str = ".made-from";
+pub(crate) const FOLDER: &str = ".made-from";
 /// Bytes of the hash that a name holds: two pictures of a person never have the same.
 const NAME_BYTES: usize = 16;
 const ENDING: &str = ".png";

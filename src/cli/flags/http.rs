@@ -5,7 +5,7 @@
 use clap::Args;
 
 use super::{LibraryFlags, ServerFlags};
-use crate::http::DEFAULT_PORT;
+use crate::http::{DEFAULT_PORT, DiskQuota};
 
 const ACCESS: &str = "Access";
 
@@ -46,6 +46,16 @@ pub struct HttpFlags {
     /// Web page that may use this server, as `https://lite.koboldai.net`. May be repeated
     #[arg(long, value_name = "ORIGIN", help_heading = ACCESS)]
     pub(in crate::cli) allow_origin: Vec<String>,
+    /// Disk space for the pictures of each person, in GB. Once it is full their new jobs are refused;
+    /// nothing is deleted. 0 sets no limit
+    #[arg(
+        long,
+        value_name = "GB",
+        default_value_t = DiskQuota::USUAL_GIGABYTES,
+        value_parser = clap::value_parser!(u32).range(..=i64::from(DiskQuota::MAX_GIGABYTES)),
+        help_heading = ACCESS
+    )]
+    pub(in crate::cli) disk_quota: u32,
     #[command(flatten)]
     pub(in crate::cli) servers: ServerFlags,
     #[command(flatten)]

@@ -7,6 +7,7 @@ use atelier_language::tr;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;
 use crate::gui::sharing::state::{Phase, State};
+use crate::http::DiskQuota;
 
 /// Command of sharing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub enum Command {
     ListenToNetwork(bool),
     /// Ask programs of this computer for a token too, or not.
     RequireToken(bool),
+    /// Share at each start of the program, or not.
+    ShareAtStart(bool),
+    /// Disk space of the pictures of each person.
+    SetDiskQuota(DiskQuota),
     Start,
     Stop,
     /// Put the address on the clipboard.
@@ -48,6 +53,8 @@ impl FeatureCommand for Command {
             Self::Close => (tr!("common-close"), tr!("sharing-close-what-is-shared")),
             Self::ListenToNetwork(_) => (tr!("sharing-other-devices-in-this"), tr!("sharing-phones-and-computers-can")),
             Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-useful-where-several-people")),
+            Self::ShareAtStart(_) => (tr!("sharing-share-again-when-atelier"), tr!("sharing-start-sharing-by-itself")),
+            Self::SetDiskQuota(_) => (tr!("sharing-disk-space-for-each"), tr!("sharing-refuse-new-pictures-of")),
             Self::Start => (tr!("sharing-start-sharing"), tr!("sharing-start-sharing-it-ends")),
             Self::Stop => (tr!("sharing-stop-sharing"), tr!("sharing-disconnect-everybody-pictures-that")),
             Self::CopyAddress => (tr!("sharing-copy-address"), tr!("sharing-copy-the-address-for")),
@@ -67,7 +74,8 @@ impl FeatureCommand for Command {
         let is_on = || is(state.running().is_some(), tr!("sharing-nothing-is-shared-now"));
         let has_person = |name: &str| state.running().is_some_and(|it| it.people.iter().any(|(person, _)| person == name));
         match self {
-            Self::Open | Self::Close | Self::SetPerson(_) => Ok(()),
+            Self::Open | Self::Close | Self::SetPerson(_) | Self::SetDiskQuota(_) => Ok(()),
+            Self::ShareAtStart(_) => is(state.paths.is_some(), tr!("sharing-there-is-no-folder")),
             Self::ListenToNetwork(_) | Self::RequireToken(_) => is(is_off, tr!("sharing-stop-sharing-first")),
             Self::Start => {
                 is(state.paths.is_some(), tr!("sharing-there-is-no-folder"))?;

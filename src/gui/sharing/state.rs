@@ -1,5 +1,6 @@
 //! State of sharing this computer's models.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,7 +8,9 @@ use atelier_core::paths::Paths;
 use atelier_library::Builtin;
 use qrcode::{Color, QrCode};
 
-use crate::http::{DEFAULT_PORT, Guests, Server};
+use crate::gui::options::Options;
+use crate::http::{Guests, SHARED_TOKEN, Server};
+use crate::settings::SharingSettings;
 
 /// State of sharing this computer's models.
 #[derive(Debug, Default)]
@@ -17,12 +20,12 @@ pub struct State {
     pub(crate) builtin: Option<Arc<Builtin>>,
     /// The dialog is shown.
     pub is_open: bool,
-    /// Other devices of the network may come too.
-    pub listens_to_network: bool,
-    /// Programs of this computer need a token too.
-    pub requires_token: bool,
+    /// What is kept from one start to the next.
+    pub settings: SharingSettings,
     /// The port to listen at; 0: a free one.
     pub port: u16,
+    /// Sharing is to begin by itself, once the window is seen.
+    pub(crate) is_start_due: bool,
     pub(crate) phase: Phase,
     /// The name that is typed for a person who is to get a token.
     pub person: String,
@@ -33,10 +36,13 @@ pub struct State {
 }
 
 impl State {
-    /// The state at the start: nothing is shared.
+    /// The state at the start: nothing is shared yet. A window beside another one, which may have
+    /// the port, shares nothing by itself.
     #[must_use]
-    pub fn new(paths: Option<Paths>, builtin: Option<Arc<Builtin>>) -> Self {
-        Self { paths, builtin, port: DEFAULT_PORT, ..Self::default() }
+    pub fn new(options: &Options, settings: SharingSettings) -> Self {
+        let (paths, builtin) = (options.paths.clone(), options.builtin.clone().ok());
+        let is_start_due = settings.at_start && paths.is_some() && options.beside.is_none();
+        Self { paths, builtin, settings, port: options.sharing_port, is_start_due, ..Self::default() }
     }
 
     pub(crate) fn running(&self) -> Option<&Running> {
@@ -72,9 +78,26 @@ pub(crate) struct Running {
     /// Those who have a token, with it.
     pub(crate) people: Vec<(String, String)>,
     pub(crate) guests: Guests,
+    pub(crate) usage: Usage,
+}
+
+/// Disk space that owners use, as it was measured last.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Bytes by the owner's name; `None` where they cannot be measured.
+    pub(crate) bytes: BTreeMap<String, Option<u64>>,
+    /// Pictures were kept since.
+    pub(crate) is_stale: bool,
+    pub(crate) is_measuring: bool,
 }
 
 impl Running {
+    /// The owners whose disk space is shown. Who shares a token is an owner by their address.
+    pub(crate) fn owners(&self) -> BTreeSet<&str> {
+        let people = self.people.iter().map(|(name, _)| name).filter(|name| *name != SHARED_TOKEN);
+        people.chain(&self.guests.connected).map(String::as_str).collect()
+    }
+
     /// The address that others enter.
     pub(crate) fn url(&self) -> String {
         let mut address = self.server.address();

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use atelier_language::tr;
+use atelier_studio::queue::QueueEvent;
 
 use crate::gui::context::Context;
 use crate::gui::due;
@@ -20,10 +21,20 @@ const EVERYWHERE: &str = "0.0.0.0";
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
-        Command::Open => state.is_open = true,
+        Command::Open => {
+            state.is_open = true;
+            note_pictures(state);
+        }
         Command::Close => (state.is_open, state.code) = (false, None),
-        Command::ListenToNetwork(listens) => state.listens_to_network = listens,
-        Command::RequireToken(requires) => state.requires_token = requires,
+        Command::ListenToNetwork(listens) => state.settings.network = listens,
+        Command::RequireToken(requires) => state.settings.require_token = requires,
+        Command::ShareAtStart(shares) => state.settings.at_start = shares,
+        Command::SetDiskQuota(quota) => {
+            state.settings.quota = quota;
+            if let Some(running) = state.running() {
+                running.server.set_quota(quota);
+            }
+        }
         Command::Start => start(state, context),
         Command::Stop => stop(state, context),
         Command::CopyAddress => {
@@ -59,10 +70,10 @@ fn answer(state: &mut State, address: std::net::IpAddr, is_welcome: bool) {
 
 fn access_of(state: &State, people: Vec<String>) -> Access {
     Access {
-        host: state.listens_to_network.then(|| EVERYWHERE.to_owned()),
+        host: state.settings.network.then(|| EVERYWHERE.to_owned()),
         port: state.port,
-        allow_network: state.listens_to_network,
-        require_token: state.requires_token,
+        allow_network: state.settings.network,
+        require_token: state.settings.require_token,
         people,
         ..Access::default()
     }
@@ -73,6 +84,7 @@ fn start(state: &mut State, context: &Context<'_>) {
     state.phase = Phase::Starting;
     let parts = Parts {
         access: access_of(state, Vec::new()),
+        quota: state.settings.quota,
         paths,
         builtin: state.builtin.clone(),
         queue: context.queue.connect(),
@@ -91,6 +103,8 @@ fn started_or_not(state: &mut State, started: io::Result<Result<Running, CannotS
         Ok(running) => {
             let waker = context.egui.clone();
             running.server.wake_with(move || due::wake(&waker));
+            // It may have been changed meanwhile.
+            running.server.set_quota(state.settings.quota);
             state.phase = Phase::On(Box::new(running));
         }
         Err(error) => {
@@ -143,8 +157,28 @@ fn add_person(state: &mut State, context: &Context<'_>) {
     );
 }
 
-/// Takes a look at who is there, and tells of a device that asks.
+/// Takes note of an event of the queue.
+pub(crate) fn note_event(state: &mut State, event: &QueueEvent) {
+    if let QueueEvent::PictureKept { owner, .. } = event
+        && !owner.is_person()
+    {
+        note_pictures(state);
+    }
+}
+
+/// What owners use of the disk is to be measured again, once it is looked at.
+fn note_pictures(state: &mut State) {
+    if let Phase::On(running) = &mut state.phase {
+        running.usage.is_stale = true;
+    }
+}
+
+/// Begins to share where that is chosen for the start, takes a look at who is there, and tells of a
+/// device that asks.
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
+    if state.is_start_due {
+        begin_at_start(state, context);
+    }
     let is_open = state.is_open;
     let Phase::On(running) = &mut state.phase else { return };
     let guests = running.server.guests();
@@ -153,4 +187,37 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     if let Some(address) = new.filter(|_| !is_open) {
         context.notice(tr!("sharing-a-device-at-asks", address));
     }
+    measure(state, context);
+}
+
+/// Begins to share once a first frame was drawn.
+fn begin_at_start(state: &mut State, context: &Context<'_>) {
+    if context.egui.cumulative_frame_nr() == 0 {
+        due::wake(context.egui);
+        return;
+    }
+    state.is_start_due = false;
+    if matches!(state.phase, Phase::Off) {
+        start(state, context);
+    }
+}
+
+/// Has the disk space of owners measured, where it is looked at and not known.
+fn measure(state: &mut State, context: &Context<'_>) {
+    let (true, Some(paths), Phase::On(running)) = (state.is_open, &state.paths, &mut state.phase) else { return };
+    let is_known = !running.usage.is_stale && running.usage.bytes.keys().map(String::as_str).eq(running.owners());
+    if is_known || running.usage.is_measuring {
+        return;
+    }
+    let (paths, owners): (_, Vec<String>) = (paths.clone(), running.owners().into_iter().map(str::to_owned).collect());
+    (running.usage.is_stale, running.usage.is_measuring) = (false, true);
+    context.run(
+        Worker::Files,
+        move || work::usage(&paths, owners),
+        |bytes, features, _| {
+            if let Phase::On(running) = &mut features.sharing.phase {
+                (running.usage.bytes, running.usage.is_measuring) = (bytes, false);
+            }
+        },
+    );
 }

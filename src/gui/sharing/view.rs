@@ -1,7 +1,9 @@
 //! The dialog about sharing.
 
+use atelier_core::format::file_size;
+use atelier_gallery::queue::Owner;
 use atelier_language::tr;
-use eframe::egui::{Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{DragValue, Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -9,7 +11,8 @@ use crate::gui::sharing::command::Command;
 use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, wide_modal};
+use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, wide_modal};
+use crate::http::DiskQuota;
 
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
@@ -41,6 +44,9 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
         Phase::On(running) => shared(ui, state, commands, running),
         Phase::Off | Phase::Starting | Phase::Stopping => choices(ui, state, commands),
     }
+    ui.add_space(6.0);
+    quota(ui, state, commands);
+    choice(ui, state, commands, state.sharing.settings.at_start, Command::ShareAtStart);
     ui.add_space(10.0);
     ui.horizontal(|ui| {
         match state.sharing.phase {
@@ -53,8 +59,8 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// What is chosen before the start.
 fn choices(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    choice(ui, state, commands, state.sharing.listens_to_network, Command::ListenToNetwork);
-    choice(ui, state, commands, state.sharing.requires_token, Command::RequireToken);
+    choice(ui, state, commands, state.sharing.settings.network, Command::ListenToNetwork);
+    choice(ui, state, commands, state.sharing.settings.require_token, Command::RequireToken);
 }
 
 fn choice(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, command: fn(bool) -> Command) {
@@ -65,6 +71,31 @@ fn choice(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, comm
     if wanted != is_on {
         commands.push(about);
     }
+}
+
+/// Disk space of each person.
+fn quota(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let before = state.sharing.settings.quota;
+    let about = Command::SetDiskQuota(before);
+    let mut gigabytes = before.gigabytes();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(about.label()).color(theme::palette(ui).text));
+        let number = DragValue::new(&mut gigabytes).range(0..=DiskQuota::MAX_GIGABYTES).suffix(" GB");
+        ui.add(number).on_hover_text(about.tooltip()).accessible_name(about.label());
+    });
+    if gigabytes != before.gigabytes() {
+        commands.push(Command::SetDiskQuota(DiskQuota::of_gigabytes(gigabytes)));
+    }
+}
+
+/// What an owner uses of the disk, in words, and whether that is all that they may; `None` where it
+/// is not known.
+fn usage(state: &State, running: &Running, name: &str) -> Option<(String, bool)> {
+    let used = running.usage.bytes.get(name).copied().flatten()?;
+    Some(match state.sharing.settings.quota.bytes_of(&Owner::named(name)) {
+        Some(quota) => (tr!("sharing-used-of-quota", used = file_size(used), quota = file_size(quota)), used >= quota),
+        None => (file_size(used), false),
+    })
 }
 
 /// What is shared, with whom.
@@ -88,6 +119,9 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         ui.push_id(person, |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(person).color(palette.text));
+                if let Some((words, is_full)) = usage(state, running, person) {
+                    ui.label(small(words, if is_full { palette.warn } else { palette.weak }));
+                }
                 let is_shown = state.sharing.code.as_ref().is_some_and(|code| code.person == *person);
                 let code = if is_shown { Command::HideCode } else { Command::ShowCode(person.clone()) };
                 command_button(ui, state, commands, code);
@@ -114,9 +148,13 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         command_button(ui, state, commands, add);
     });
     heading(ui, tr!("sharing-connected"), |_| {});
+    let with_usage = |name: &String| match usage(state, running, name) {
+        Some((used, _)) => tr!("sharing-person-uses", name, used),
+        None => name.clone(),
+    };
     let connected = match &running.guests.connected[..] {
         [] => tr!("sharing-nobody-yet").to_owned(),
-        names => names.join(", "),
+        names => names.iter().map(with_usage).collect::<Vec<_>>().join(", "),
     };
     ui.add(Label::new(RichText::new(connected).color(palette.weak)).wrap());
 }

@@ -1,19 +1,22 @@
 //! Starting the server, and tokens. Everything here blocks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
+use atelier_gallery::queue::Owner;
 use atelier_language::tr;
 use atelier_library::Builtin;
 use atelier_studio::queue::QueueClient;
 
-use crate::gui::sharing::state::Running;
-use crate::http::{Access, CannotServe, Guests, Prepared, Server, ServerOptions, Tokens, lan_address};
+use crate::gui::sharing::state::{Running, Usage};
+use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Server, ServerOptions, Tokens, lan_address, used_bytes};
 
 /// What a server begins with.
 pub(super) struct Parts {
     pub(super) access: Access,
+    pub(super) quota: DiskQuota,
     pub(super) paths: Paths,
     pub(super) builtin: Option<Arc<Builtin>>,
     pub(super) queue: QueueClient,
@@ -22,8 +25,10 @@ pub(super) struct Parts {
 
 /// Starts a server.
 pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
-    let Parts { access, paths, builtin, queue, engine } = parts;
-    let Prepared { listeners, policy, tokens } = access.prepare(&paths)?;
+    let Parts { access, quota, paths, builtin, queue, engine } = parts;
+    let Prepared { listeners, policy, .. } = access.prepare(&paths)?;
+    // Also those of earlier starts, whose links are still good.
+    let people = policy.tokens.people();
     let options = ServerOptions {
         paths,
         models_root: None,
@@ -32,14 +37,31 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
         default_model: None,
         threads: None,
         policy,
+        quota,
     };
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
-    Ok(Running { server, lan, people: tokens, guests: Guests::default() })
+    Ok(Running { server, lan, people, guests: Guests::default(), usage: Usage::default() })
 }
 
-/// The tokens of these people, who get one where they have none.
+/// Bytes of the disk that the pictures of each of these owners take; `None` where their folder cannot
+/// be read.
+pub(super) fn usage(paths: &Paths, owners: Vec<String>) -> BTreeMap<String, Option<u64>> {
+    let bytes = |name: &str| {
+        let used = used_bytes(paths, &Owner::named(name));
+        used.inspect_err(|error| tracing::warn!("the disk space of an owner is not known: {error}")).ok()
+    };
+    let with_bytes = |name: String| {
+        let used = bytes(&name);
+        (name, used)
+    };
+    owners.into_iter().map(with_bytes).collect()
+}
+
+/// Everybody's tokens. The people of `access` get one where they have none.
 pub(super) fn tokens_of(access: &Access, paths: &Paths) -> Result<(Tokens, Vec<(String, String)>), CannotServe> {
-    access.tokens(paths)
+    let (tokens, _) = access.tokens(paths)?;
+    let people = tokens.people();
+    Ok((tokens, people))
 }

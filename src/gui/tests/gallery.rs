@@ -3,7 +3,8 @@
 use super::*;
 use crate::gui::gallery::state::Mode;
 use crate::gui::shared::Screen;
-use atelier_gallery::{PictureFlag, PictureId};
+use atelier_gallery::queue::Owner;
+use atelier_gallery::{Database, FolderKind, NewPicture, PictureFlag, PictureId, PictureKind};
 use atelier_studio::results;
 use std::time::SystemTime;
 
@@ -289,6 +290,26 @@ fn what_comes_back_from_the_trash_is_selected() {
     let view = &studio.app().state.gallery;
     assert_eq!((view.selection.iter().copied().collect::<Vec<_>>().len(), view.current()), (2, Some(ids[1])));
     assert!(view.selection.contains(&ids[1]) && view.selection.contains(&ids[2]));
+}
+
+#[test]
+fn a_picture_made_for_somebody_else_says_so_and_is_found_by_the_name() {
+    let home = tempfile::tempdir().unwrap();
+    let kept = keep_pictures(home.path(), &["a lake", "a harbour"]);
+    let (mut database, _) = Database::open(&Paths::beneath(home.path()).gallery_file()).unwrap();
+    database.add_folder(&home.path().join("Pictures"), FolderKind::Own).unwrap();
+    let harbour = NewPicture { owner: Owner::named("Anna"), ..NewPicture::read(&kept[1], PictureKind::Kept).unwrap() };
+    database.record_picture(&harbour).unwrap();
+    drop(database);
+    let mut studio = open_home(home, 2);
+    for (key, prompt, is_annas) in [(Key::Home, "a harbour", true), (Key::ArrowRight, "a lake", false)] {
+        studio.press(Modifiers::NONE, key);
+        let of_prompt = |it: &atelier_gallery::PictureDetails| it.settings.prompt.as_deref() == Some(prompt);
+        studio.until(prompt, |app| app.state.gallery.current_details().is_some_and(of_prompt));
+        assert_eq!(studio.sees("Made for Anna"), is_annas, "{prompt}");
+    }
+    search(&mut studio, "owner:anna");
+    assert_eq!(prompts_found(&studio), ["a harbour"]);
 }
 
 #[test]

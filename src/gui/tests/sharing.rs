@@ -5,22 +5,28 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::gui::sharing::state::Phase;
 use crate::gui::tests::*;
+use crate::settings::SharingSettings;
 
-/// The status of the answer to a request with this token.
-fn status(address: SocketAddr, token: Option<&str>) -> u16 {
+/// The answer to a request with this token, from its status on.
+fn answer(address: SocketAddr, path: &str, token: Option<&str>) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
     let login = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    write!(stream, "GET /sdapi/v1/cmd-flags HTTP/1.1\r\nHost: {address}\r\n{login}Connection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n{login}Connection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The status of the answer to a request with this token.
+fn status(address: SocketAddr, token: Option<&str>) -> u16 {
+    let answer = answer(address, "/sdapi/v1/cmd-flags", token);
     answer.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
 }
 
-/// A window with the dialog open, and a free port.
+/// A window with the dialog open.
 fn open() -> Studio {
     let mut studio = Studio::open(ready());
-    studio.app_mut().state.sharing.port = 0;
     studio.click("Menu");
     studio.click("Share models");
     studio
@@ -35,6 +41,7 @@ fn start(studio: &mut Studio) -> SocketAddr {
 #[test]
 fn models_are_shared_from_the_menu_and_no_longer_once_that_is_stopped() {
     let mut studio = open();
+    assert!(studio.app().state.sharing.address().is_none() && !studio.sees("Models are shared"), "nobody asked for it");
     studio.harness.check_accessibility();
     let address = start(&mut studio);
     assert!(address.ip().is_loopback(), "other devices come only where that was chosen");
@@ -76,6 +83,87 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     studio.until("Anna", |app| app.state.sharing.running().is_some_and(|it| it.guests.connected.iter().any(|name| name == "Anna")));
     studio.click_first("Show code");
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_some());
+    studio.harness.check_accessibility();
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+/// Gives Anna a token, and returns it.
+fn add_anna(studio: &mut Studio) -> String {
+    studio.fill("Name of the person", "Anna");
+    studio.click("Add person");
+    studio.until("Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_some()));
+    let link = studio.app().state.sharing.running().unwrap().link("Anna").unwrap();
+    link.split_once("#t=").unwrap().1.to_owned()
+}
+
+#[test]
+fn sharing_begins_again_at_the_next_start_where_that_is_chosen_and_every_view_says_so() {
+    let mut studio = open();
+    studio.check("Programs on this computer need a token too");
+    studio.check("Share again when Atelier starts");
+    start(&mut studio);
+    let token = add_anna(&mut studio);
+    let settings = studio.app().settings();
+    assert!(settings.sharing.at_start && settings.sharing.require_token && !settings.sharing.network);
+    studio.harness.state_mut().take().unwrap().finish();
+    let Studio { harness, folder, port } = studio;
+    drop((harness, port));
+
+    let mut studio = Studio::at(folder, settings, Err("None.".into()), [1440.0, 900.0]);
+    studio.until("the server", |app| app.state.sharing.address().is_some());
+    let address = studio.app().state.sharing.address().unwrap();
+    assert_eq!((status(address, None), status(address, Some(&token))), (401, 200), "as it was shared before");
+    assert!(!studio.app().state.sharing.is_open);
+    for view in [Key::Num1, Key::Num2, Key::Num3, Key::Num4] {
+        studio.press(Modifiers::COMMAND, view);
+        assert!(studio.sees("Models are shared"), "{view:?}");
+    }
+    studio.harness.check_accessibility();
+    studio.click("Models are shared");
+    assert!(studio.sees("Anna"), "with her link");
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+    assert!(!studio.sees("Models are shared") && studio.app().settings().sharing.at_start);
+}
+
+#[test]
+fn a_window_beside_another_one_shares_nothing_by_itself() {
+    let settings = SharingSettings { at_start: true, ..SharingSettings::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let options = Studio::options(&folder, Err("None.".into()), None);
+    let is_due = |options: &Options| crate::gui::sharing::State::new(options, settings).is_start_due;
+    assert!(is_due(&options) && !is_due(&options.beside()));
+}
+
+#[test]
+fn what_each_person_uses_of_the_disk_is_shown_beside_what_they_may() {
+    let mut studio = open();
+    let address = start(&mut studio);
+    let token = add_anna(&mut studio);
+    let used = |app: &App| app.state.sharing.running().and_then(|it| it.usage.bytes.get("Anna").copied().flatten());
+    studio.until("the disk space", |app| used(app) == Some(0));
+    assert!(studio.sees("0 bytes of 10.0 GB"));
+
+    // As large as it says, and without a byte on the disk.
+    let folder = Paths::beneath(studio.folder.path()).shared_pictures().join("Anna");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::File::create(folder.join("a.png")).unwrap().set_len(1_000_000_000).unwrap();
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.click("Models are shared");
+    studio.until("the disk space", |app| used(app) == Some(1_000_000_000));
+    assert!(studio.sees("1.0 GB of 10.0 GB"));
+
+    studio.harness.get_by_role_and_label(Role::SpinButton, "Disk space for each person").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    studio.until("another limit", |app| app.state.sharing.settings.quota.gigabytes() < 10);
+    let gigabytes = studio.app().state.sharing.settings.quota.gigabytes();
+    assert!(studio.sees(&format!("1.0 GB of {gigabytes}.0 GB")));
+    assert_eq!(studio.app().settings().sharing.quota.gigabytes(), gigabytes);
+    let told = answer(address, "/sdcpp/v1/capabilities", Some(&token));
+    assert!(told.contains(&format!("\"disk_quota_bytes\":{gigabytes}000000000")), "the server knows at once: {told}");
+    assert!(told.contains("\"disk_used_bytes\":1000000000"), "{told}");
     studio.harness.check_accessibility();
     studio.click("Stop sharing");
     studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));

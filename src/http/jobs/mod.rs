@@ -42,7 +42,7 @@ pub(crate) fn routes() -> Router<SharedApp> {
 }
 
 async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Result<Json, Failure> {
-    let list = app.models().await?;
+    let (list, used) = (app.models().await?, app.used_bytes(&owner).await?);
     let model = model_of(&list, None, app.chosen_model(&owner).as_deref()).ok();
     let name = model.map(|it| it.name.as_str());
     let stem = model.map(|it| it.file.rsplit_once('.').map_or(it.file.as_str(), |(stem, _)| stem));
@@ -84,7 +84,8 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
         "loras": loras,
         "upscalers": upscalers,
         "limits": {"min_width": SIDES.start(), "max_width": SIDES.end(), "min_height": SIDES.start(), "max_height": SIDES.end(),
-            "max_batch_count": request::PICTURES.end(), "max_queue_size": MAX_QUEUE},
+            "max_batch_count": request::PICTURES.end(), "max_queue_size": MAX_QUEUE,
+            "disk_quota_bytes": app.quota_of(&owner), "disk_used_bytes": used},
     })))
 }
 

@@ -105,14 +105,14 @@ pub fn speak(
     out: &mut (dyn Write + Send),
     goes_on: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
-    let (app, hub, _) = assemble(options, client, engine)?;
+    let (app, _) = assemble(options, client, engine)?;
     let (lines, unread) = mpsc::channel(MAX_UNREAD);
     // Nothing ends a thread that waits for standard input but the end of the process.
     thread::Builder::new().name("mcp input".into()).spawn(move || read_lines(input, &lines))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
     let result = runtime.block_on(converse(&app, unread, out, goes_on));
     runtime.shutdown_background();
-    hub.end();
+    app.hub.end();
     result
 }
 

@@ -131,6 +131,36 @@ fn databases_of_all_older_versions_open_with_their_jobs() {
 }
 
 #[test]
+fn pictures_of_an_older_version_get_their_owners_from_the_jobs_that_are_there() {
+    const BEFORE: usize = 5;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gallery.sqlite");
+    let old = Connection::open(&path).unwrap();
+    for step in &STEPS[..BEFORE] {
+        old.execute_batch(step).unwrap();
+    }
+    old.execute_batch(
+        "INSERT INTO folder (id, path, kind) VALUES (1, '/p', 'own');
+        INSERT INTO picture (id, folder_id, relative_path, file_name, bytes, modified_ns, created_ms, width, height, kind, state, prompt_hash,
+            file_hash) SELECT value, 1, value || '.png', value || '.png', 1, 1, 1, 8, 8, 'kept', 'here', 0, zeroblob(16)
+            FROM json_each('[1, 2, 3]');
+        INSERT INTO job (id, state, lane, order_key, recipe, folder, model, preview, created_ms, owner)
+            VALUES (7, 'done', 1, 1, '{}', '/p', 'm', '', 5, 'Anna'), (8, 'done', 1, 2, '{}', '/p', 'm', '', 5, '');
+        INSERT INTO job_picture VALUES (7, 0, '/p/1.png', zeroblob(32), 1), (8, 0, '/p/2.png', zeroblob(32), 2);",
+    )
+    .unwrap();
+    old.pragma_update(None, "user_version", BEFORE as i64).unwrap();
+    drop(old);
+    let (database, _) = Database::open(&path).unwrap();
+    let mut owners = database.connection().prepare("SELECT id, owner FROM picture ORDER BY id").unwrap();
+    let owners: Vec<(i64, Option<String>)> =
+        owners.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
+    assert_eq!(owners, [(1, Some("Anna".to_owned())), (2, None), (3, None)]);
+    let due: i64 = database.connection().query_row("SELECT sum(picture_id) FROM journal_due", [], |row| row.get(0)).unwrap();
+    assert_eq!(due, 1, "and the journal is told");
+}
+
+#[test]
 fn of_many_that_find_the_same_damage_one_begins_anew_and_the_others_use_what_it_made() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gallery.sqlite");

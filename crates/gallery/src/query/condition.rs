@@ -25,6 +25,8 @@ pub(crate) enum Condition {
         is_prefix: bool,
     },
     Board(String),
+    /// Part of the name of who asked for it.
+    Owner(String),
     /// Part of the folder's path.
     Folder(String),
     Sampler(String),
@@ -100,6 +102,7 @@ pub(crate) enum Part {
     Lora,
     Recipe,
     Parent,
+    Owner,
 }
 
 /// Units of time that go back from now.

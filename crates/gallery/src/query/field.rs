@@ -69,6 +69,7 @@ pub const FIELDS: &[Field] = &[
         })
     }),
     field!("board", "board:\"summer show\"", "on this board", |op, value| plain(op, value, Condition::Board)),
+    field!("owner", "owner:anna", "made for this person over the network, by name", |op, value| named(op, value).map(Condition::Owner)),
     field!("since", "since:7d", "made since then: 12h, 7d, 2w, 3m, 1y, today, yesterday, 2026-11-20", |op, value| {
         exactly(op, value)?;
         moment(value).map(|(moment, _)| Condition::Time(Period::Since(moment)))
@@ -121,7 +122,7 @@ pub const FIELDS: &[Field] = &[
         let kinds = PictureKind::ALL.map(|it| (it.key(), Condition::Kind(it)));
         one_of(op, value, &[&states[..], &kinds[..]].concat())
     }),
-    field!("has", "has:note", "with a note, tag, board, lora, recipe or parent", |op, value| {
+    field!("has", "has:note", "with a note, tag, board, lora, recipe, parent or owner", |op, value| {
         one_of(
             op,
             value,
@@ -132,6 +133,7 @@ pub const FIELDS: &[Field] = &[
                 ("lora", Part::Lora),
                 ("recipe", Part::Recipe),
                 ("parent", Part::Parent),
+                ("owner", Part::Owner),
             ],
         )
         .map(Condition::Has)

@@ -112,6 +112,8 @@ fn choices_are_known_by_name() {
     assert_eq!(only("tool:Draw-Things"), Condition::Tool(Tool::DrawThings));
     assert_eq!(only("tag:port*"), Condition::Tag { name: "port".into(), is_prefix: true });
     assert_eq!(only("has:parent"), Condition::Has(Part::Parent));
+    assert_eq!(only("has:owner"), Condition::Has(Part::Owner));
+    assert_eq!(only("owner:\"Anna B.\""), Condition::Owner("Anna B.".into()));
 }
 
 #[test]
@@ -134,6 +136,7 @@ fn what_is_not_understood_is_said_in_a_sentence() {
         ("is:gone", "write one of here, missing"),
         ("tool:paint", "write one of atelier, a1111"),
         ("model:%", "no letters or digits"),
+        ("owner:", "needs a value, as in owner:anna"),
         ("model>3", "compared with < or >"),
         ("size:big", "is not a size"),
         ("\"\"", "nothing between the quotes"),

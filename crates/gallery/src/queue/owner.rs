@@ -38,6 +38,19 @@ impl Owner {
         Self(format!("{name} {address}").into())
     }
 
+    /// The owner of a picture as the index and journals have it; `None` where that is no name.
+    pub(crate) fn of_picture(name: &str) -> Option<Self> {
+        // Those who share a token have their address behind its name.
+        const MAX_STORED_CHARS: usize = Owner::MAX_CHARS + 64;
+        let is_name = !name.trim().is_empty() && name.chars().count() <= MAX_STORED_CHARS && !name.chars().any(char::is_control);
+        is_name.then(|| Self::named(name))
+    }
+
+    /// What [`Self::of_picture`] reads; `None` for the person at the machine.
+    pub(crate) fn stored(&self) -> Option<&str> {
+        (!self.is_person()).then_some(&*self.0)
+    }
+
     /// The name that is shown.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -92,6 +105,13 @@ mod tests {
         }
         assert_ne!(folder("a/b"), folder("a:b"));
         assert_ne!(folder("a/b"), folder("a-b"));
+        assert_eq!(Owner::of_picture("Anna").as_ref().and_then(Owner::stored), Some("Anna"));
+        let shared = Owner::sharing(&"g".repeat(Owner::MAX_CHARS), "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff".parse().unwrap());
+        assert_eq!(Owner::of_picture(shared.name()), Some(shared));
+        for wrong in ["", " ", "B\nen", &"x".repeat(1000)] {
+            assert_eq!(Owner::of_picture(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(Owner::person().stored(), None);
         assert!(Owner::sharing("guest", "fe80::1".parse().unwrap()).folder_name().starts_with("guest fe80--1 "));
     }
 }

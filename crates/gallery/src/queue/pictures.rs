@@ -125,5 +125,5 @@ pub(super) fn new_picture(job: &QueuedJob, reservation: &PictureReservation) -> 
     });
     // The time, so that no two databases of this person give one number to two jobs.
     let batch = job.group.or_else(|| (job.picture_count() > 1).then_some(job.created_ms));
-    Ok(NewPicture { parent, batch, ..NewPicture::read(&reservation.path, PictureKind::Kept)? })
+    Ok(NewPicture { parent, batch, owner: job.owner.clone(), ..NewPicture::read(&reservation.path, PictureKind::Kept)? })
 }

@@ -271,7 +271,8 @@ fn a_recorded_picture_is_a_row_of_the_index() {
 }
 
 #[test]
-fn a_job_belongs_to_who_asked_for_it_and_a_copy_does_too() {
+fn a_job_belongs_to_who_asked_for_it_and_so_do_a_copy_and_its_pictures() {
+    let folder = tempfile::tempdir().unwrap();
     let mut database = Database::in_memory().unwrap();
     let of_person = add(&mut database, "a");
     let of_anna = database.add_job(&NewJob { owner: Owner::named("Anna"), ..new_job("b", Lane::Batch) }).unwrap();
@@ -279,4 +280,11 @@ fn a_job_belongs_to_who_asked_for_it_and_a_copy_does_too() {
     let owners = [of_person, of_anna, copy].map(|id| job(&database, id).owner);
     assert_eq!(owners, [Owner::person(), Owner::named("Anna"), Owner::named("Anna")]);
     assert!(owners[0].is_person() && !owners[1].is_person());
+    for (id, owner) in [of_person, of_anna].into_iter().zip(&owners) {
+        let reservation = written(&mut database, folder.path(), id, 0);
+        let picture = database.record_job_picture(&reservation).unwrap();
+        assert_eq!(database.picture(picture).unwrap().unwrap().owner, *owner);
+        let bytes = fs::read(&reservation.path).unwrap();
+        assert!(!bytes.windows(4).any(|it| it == b"Anna"), "its file does not tell");
+    }
 }

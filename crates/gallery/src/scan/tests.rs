@@ -2,6 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::fixture::{Fixture, contents, from_picture, recipe, set_time, write_recipe};
+use crate::queue::Owner;
 use crate::{DatabaseState, FileIdentity, Order, PictureFlag, Query, ThumbnailSize, Thumbnails};
 
 #[test]
@@ -108,9 +109,13 @@ fn an_index_that_is_lost_is_rebuilt_whole() {
     let loose = it.write("desktop/d.png", &recipe("a house", 4), 4000);
     let new = NewPicture { parent: Some(parent), batch: Some(77), ..NewPicture::read(&loose, PictureKind::Candidate).unwrap() };
     it.database.record_picture(&new).unwrap();
+    let shared = it.write("own/shared.png", &recipe("a harbour", 6), 5000);
+    it.database
+        .record_picture(&NewPicture { owner: Owner::named("Anna"), ..NewPicture::read(&shared, PictureKind::Kept).unwrap() })
+        .unwrap();
     write_recipe(&it.path("desktop/private.png"), &recipe("private", 5));
     let all = it.database.search(&Query::default(), Order::Newest).unwrap();
-    assert_eq!(all.len(), 4);
+    assert_eq!(all.len(), 5);
     it.database.set_rating(&all[..2], 4).unwrap();
     it.database.set_rating(&all[..1], 5).unwrap();
     it.database.set_flag(&all[1..3], Some(PictureFlag::Reject)).unwrap();
@@ -131,12 +136,15 @@ fn an_index_that_is_lost_is_rebuilt_whole() {
     };
     let before = told(&it);
     assert_eq!(before.1.len(), 2);
+    let owners = |it: &Fixture| (it.found("owner:anna"), it.found("-has:owner").len());
+    assert_eq!((owners(&it), &before.0[0].owner), ((vec!["shared.png".to_owned()], 4), &Owner::named("Anna")));
 
     let mut it = it.lose_database();
     for folder in it.database.folders().unwrap() {
         it.scan(folder.id);
     }
     assert_eq!(told(&it), before);
+    assert_eq!(owners(&it).1, 4, "whose a picture is comes back with the marks");
     assert_eq!(it.found("private"), Vec::<String>::new());
     let _ = own;
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::{Fixture, from_picture, recipe, with_lora};
-use crate::{FolderKind, Grouping, PictureFlag};
+use crate::queue::Owner;
+use crate::{FolderKind, Grouping, NewPicture, PictureFlag, PictureKind};
 use atelier_core::recipe::{Recipe, Sampler};
 
 /// Days in seconds since 1970, around noon in any time zone.
@@ -115,6 +116,40 @@ fn fields_find_what_they_name() {
     assert_eq!(it.found_in_order("", Order::Name), ["ink.png", "japan.png", "lake.png", "night.png"]);
     assert_eq!(it.found_in_order("", Order::Oldest), ["lake.png", "night.png", "ink.png", "japan.png"]);
     assert_eq!(it.found_in_order("", Order::Largest).len(), 4);
+}
+
+#[test]
+fn pictures_made_for_others_are_found_by_a_part_of_their_names_in_any_script() {
+    let mut it = lakes();
+    for (n, name) in ["Anna", "Änne Löwe", "花子", "guest 10.0.0.7"].into_iter().enumerate() {
+        let path = it.write(&format!("own/{n}.png"), &recipe("a harbour", 20 + n as i64), NOON + (10 + n as u64) * DAY);
+        let picture = NewPicture { owner: Owner::named(name), ..NewPicture::read(&path, PictureKind::Kept).unwrap() };
+        it.database.record_picture(&picture).unwrap();
+    }
+    for (query, expected) in [
+        ("owner:anna", &["0.png"][..]),
+        ("owner:änne", &["1.png"]),
+        ("owner:\"löwe\"", &["1.png"]),
+        ("owner:花", &["2.png"]),
+        ("owner:\"guest 10.0.0.7\"", &["3.png"]),
+        ("owner:nn", &["1.png", "0.png"]),
+        ("owner:ben", &[]),
+        ("harbour -owner:anna", &["3.png", "2.png", "1.png"]),
+        ("has:owner", &["3.png", "2.png", "1.png", "0.png"]),
+        ("lake -has:owner", &["night.png", "lake.png"]),
+        ("lake -owner:anna", &["night.png", "lake.png"]),
+        ("anna", &[]),
+    ] {
+        assert_eq!(it.found(query), expected, "{query}");
+    }
+    let id = it.id("own/1.png");
+    assert_eq!(it.database.picture(id).unwrap().unwrap().owner, Owner::named("Änne Löwe"));
+    assert!(it.database.picture(it.id("own/lake.png")).unwrap().unwrap().owner.is_person());
+    // A picture that is found by a scan first, and recorded after, is the owner's all the same.
+    let (path, folder) = (it.write("own/late.png", &recipe("late", 30), NOON + 20 * DAY), it.database.folders().unwrap()[0].id);
+    it.scan(folder);
+    it.database.record_picture(&NewPicture { owner: Owner::named("Ben"), ..NewPicture::read(&path, PictureKind::Kept).unwrap() }).unwrap();
+    assert_eq!(it.found("owner:ben"), ["late.png"]);
 }
 
 #[test]

@@ -281,3 +281,4 @@ gallery-pictures-2 =
         [one] { $count } Bild
        *[other] { $count } Bilder
     }
+gallery-made-for = Erzeugt für { $owner }

@@ -249,3 +249,4 @@ gallery-seeds-1-to-9 = Seeds 1 to 9
 gallery-not-rejected = Not rejected
 gallery-pictures = { $shown } pictures
 gallery-pictures-2 = { $count } pictures
+gallery-made-for = Made for { $owner }

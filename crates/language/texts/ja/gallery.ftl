@@ -249,3 +249,4 @@ gallery-seeds-1-to-9 = シード1～9
 gallery-not-rejected = 却下以外
 gallery-pictures = { $shown }枚の画像
 gallery-pictures-2 = { $count }枚の画像
+gallery-made-for = { $owner }用に生成

@@ -29,6 +29,7 @@ pub(super) fn details_section(ui: &mut Ui, state: &State, commands: &mut Command
     let Some(picture) = state.gallery.current_details() else { return };
     heading(ui, tr!("gallery-this-picture"), |ui| icon_hint(ui, state, commands));
     marks(ui, state, commands, picture);
+    made_for(ui, picture);
     recall(ui, state, commands);
     settings(ui, state, commands, picture);
     tags(ui, state, commands, picture);
@@ -78,6 +79,14 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
             });
         }
     });
+}
+
+/// Who asked for it, where that is somebody else.
+fn made_for(ui: &mut Ui, picture: &PictureDetails) {
+    if !picture.owner.is_person() {
+        let words = tr!("gallery-made-for", owner = picture.owner);
+        ui.add(Label::new(RichText::new(words).color(theme::palette(ui).text)).wrap());
+    }
 }
 
 /// What the next picture can take over.
