@@ -50,7 +50,7 @@ pub(super) use remote::{
     SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, warm_up, wire_versions,
 };
 pub(super) use step_records::{StepRecords, StepsParams};
-pub(super) use tokens::{Reading, Tokenizer, TokenizerKind};
+pub(super) use tokens::{Reading, TokenCounts, Tokenizer, TokenizerKind};
 pub(super) use upscaler::Upscaler;
 
 /// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`]
