@@ -82,8 +82,8 @@ const QWEN_OF_LONGCAT: Encoder = Encoder { reading: Reading::Quoted, ..QWEN };
 /// The prompt's brackets are letters.
 const QWEN_LITERAL: Encoder = Encoder { reading: Reading::Literal, ..QWEN };
 const MISTRAL: Encoder = Encoder::new("Mistral", TokenizerKind::Mistral, Reading::Emphasised, Reach::All);
-/// Of 512 tokens, 97 are the engine's instructions before the prompt.
-const GPT_OSS: Encoder = Encoder::new("GPT-OSS", TokenizerKind::GptOss, Reading::Emphasised, Reach::First(512 - 97));
+/// Of 512 tokens, 104 are the engine's instructions before the prompt.
+const GPT_OSS: Encoder = Encoder::new("GPT-OSS", TokenizerKind::GptOss, Reading::Emphasised, Reach::First(512 - 104));
 /// `LTXAVEmbedder`.
 const GEMMA: Encoder = Encoder::new("Gemma", TokenizerKind::Gemma, Reading::Plain, Reach::All);
 

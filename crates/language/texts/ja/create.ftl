@@ -657,3 +657,15 @@ create-seed-3 = シード{ $seed }
 create-steps-of = { $steps ->
        *[other] { $steps }ステップ
     }
+create-tokens = { $count }トークン
+create-of-tokens = { $count } / { $most }トークン
+create-too-long-to-count = 長すぎて数えられません
+create-tokens-of-a-prompt = トークンは、プロンプトが10,000文字以内で、極端に長い語がない場合に数えられます。
+create-reads-all-tokens = { $name }：{ $count }トークン。すべて読み取ります。
+create-reads-up-to-tokens = { $name }：{ $count }トークン。一度に{ $size }トークンを読み取り、それを超えると次のチャンクになります。
+create-reads-the-tokens-in = { $name }：{ $count }トークン、{ $size }トークンのチャンク{ $chunks }個。異なるチャンクの語は別々に読み取られます。2番目以降のチャンクの最初の語に下線が付きます。
+create-reads-the-first-tokens = { $name }：{ $count }トークン。最初の{ $most }トークンだけを読み取ります。
+create-where-the-prompt-varies = プロンプトが変化する箇所では、最初の選択肢とスケジュールの最後の語を数え、リストの語は数えません。
+create-the-model-stops-reading = モデルは「{ $words }」の前で読み取りを終えます。プロンプトを短くするか、重要な語を先に書いてください。
+create-style-changes = スタイル：{ $changes }
+create-apply-this-style-tab = このスタイルを設定と残りのプロンプトに適用します。Tabは選択中のスタイルを適用します。
