@@ -2,7 +2,8 @@
 //! download speed: `-- --downloads`; the processor's arithmetic: `-- --cpu`; the gallery with
 //! 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`; seams of painted
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
-//! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`.
+//! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
+//! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -32,6 +33,8 @@ mod rows;
 mod seams;
 #[path = "parts/time.rs"]
 mod time;
+#[path = "parts/words.rs"]
+mod words;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -80,6 +83,9 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--canvas") {
         return canvas::measure();
+    }
+    if arguments.iter().any(|argument| argument == "--words") {
+        return words::measure();
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;

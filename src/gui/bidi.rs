@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use eframe::egui::epaint::text::{Glyph, Row};
 use eframe::egui::text::{LayoutJob, TextWrapping};
-use eframe::egui::{Color32, FontSelection, Galley, TextBuffer, Ui};
+use eframe::egui::{Color32, FontSelection, Galley, Id, TextBuffer, Ui};
 use unicode_bidi::{BidiClass, BidiInfo, bidi_class};
 
+/// Galleys in reading order that are kept: those of a few frames' fields and labels.
+const MAX_KEPT: usize = 16;
 /// Vertices of a glyph that is drawn.
 const VERTICES: usize = 4;
 /// The first letter that is written from right to left, of Hebrew: most texts have none, and are
@@ -91,8 +93,18 @@ pub(crate) fn laid_out(ui: &Ui, job: LayoutJob) -> Arc<Galley> {
     if !has_right_to_left(galley.text()) {
         return galley;
     }
+    // egui keeps the galleys of its last frame; so each is put into order once, not in each frame.
+    let id = Id::unique("galleys in reading order");
+    let mut kept = ui.data(|data| data.get_temp::<Vec<(Arc<Galley>, Arc<Galley>)>>(id)).unwrap_or_default();
+    if let Some((_, ordered)) = kept.iter().find(|(from, _)| Arc::ptr_eq(from, &galley)) {
+        return Arc::clone(ordered);
+    }
     let mut measure = |job| ui.fonts_mut(|fonts| fonts.layout_job(job));
-    in_reading_order(&galley, &mut measure).map_or(galley, Arc::new)
+    let ordered = in_reading_order(&galley, &mut measure).map_or_else(|| Arc::clone(&galley), Arc::new);
+    kept.insert(0, (galley, Arc::clone(&ordered)));
+    kept.truncate(MAX_KEPT);
+    ui.data_mut(|data| data.insert_temp(id, kept));
+    ordered
 }
 
 /// The galley in the order in which it is read; `None` where it is not known which of its glyphs is

@@ -153,7 +153,8 @@ impl Shared {
         self.known_family().is_none_or(|family| family.uses_cache(mode))
     }
 
-    fn known_family(&self) -> Option<Family> {
+    /// Family of the chosen model, where the library knows it and the engine has it.
+    pub(crate) fn known_family(&self) -> Option<Family> {
         self.model_family().and_then(Family::from_label)
     }
 

@@ -27,6 +27,7 @@ mod start;
 mod state;
 mod stores;
 mod threads;
+mod tokens;
 
 pub use conversion::{Conversion, NotConverted};
 pub use cpu_math::{choose_cpu_math, cpu_math};
@@ -43,6 +44,7 @@ pub use protocol::{
 };
 pub use remote::{Confinement, RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};
+pub use tokens::{EncoderTokens, NotCounted, PromptTokens, Reach, TokenCounter};
 
 /// Name and version of the C++ engine that is linked.
 #[must_use]

@@ -28,6 +28,7 @@ pub mod state;
 pub mod step_previews;
 pub mod steps;
 pub(crate) mod templates;
+pub mod tokens;
 pub(crate) mod update;
 pub(crate) mod view;
 pub mod word_lists;

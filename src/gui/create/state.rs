@@ -16,6 +16,7 @@ use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
+use crate::gui::create::tokens::TokenCounts;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::shared::Shared;
 use crate::gui::viewport::{View, canvas_rect, shows_pixels};
@@ -60,6 +61,8 @@ pub struct State {
     pub wildcards: Option<PathBuf>,
     /// What completes prompts, as it was when the window opened.
     pub word_lists: WordLists,
+    /// The prompts in tokens of the chosen model.
+    pub tokens: TokenCounts,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
     /// The parts of the settings that are unfolded.
@@ -127,6 +130,7 @@ impl State {
             pictures_folder,
             wildcards: None,
             word_lists: WordLists::default(),
+            tokens: TokenCounts::default(),
             prompts: PromptHistory::default(),
             open_folds: BTreeSet::new(),
             wanted_setting: None,

@@ -1,7 +1,10 @@
 //! The prompt's own keys and what its field says.
 
+use crate::gui::create::tokens::PromptField;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
+use atelier_library::{ModelCard, ModelKind};
+use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::tags::TagList;
 
 /// A window whose prompt has the keyboard, with the caret behind its last word.
@@ -133,4 +136,67 @@ fn a_name_is_completed_by_a_click() {
     studio.click("red fox");
     assert_eq!((prompt(&studio), offers(&studio)), ("lake, red fox", vec![]));
     assert!(studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").is_focused());
+}
+
+/// Has the chosen model be of a family, as the library would say.
+fn choose_family(studio: &mut Studio, family: &str) {
+    let main_file = ready().files.main().map(Path::to_owned);
+    let card = ModelCard { id: "m".into(), kind: ModelKind::Model, family: Some(family.into()), main_file, ..ModelCard::default() };
+    studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
+}
+
+fn until_counted(studio: &mut Studio) {
+    studio.until("the tokens", |app| {
+        let counted = app.state.create.tokens.last(PromptField::Prompt);
+        counted.is_some_and(|it| it.text == app.state.shared.next.recipe.prompt)
+    });
+}
+
+#[test]
+fn tokens_are_counted_once_nothing_is_typed_as_the_chosen_model_counts_them() {
+    let mut studio = writing("a photo of a cat");
+    assert!(!studio.sees("tokens"), "of an unknown model nothing is said");
+    choose_family(&mut studio, "SD1.5");
+    until_counted(&mut studio);
+    assert!(studio.sees("5 of 75 tokens"));
+    type_on(&mut studio, &" cat".repeat(75));
+    until_counted(&mut studio);
+    assert!(studio.sees("80 of 150 tokens"));
+    let prompt = prompt(&studio).to_owned();
+    let marks = studio.app().state.create.tokens.marks(PromptField::Prompt, &prompt);
+    let border = "a photo of a cat".len() + 70 * " cat".len() + 1;
+    assert_eq!((marks.chunks, marks.unread), (vec![border..border + 3], None));
+    choose_family(&mut studio, "Z-Image");
+    studio.until("the tokens of the other model", |app| app.state.create.tokens.last(PromptField::Prompt).is_some());
+    studio.until("no chunks", |app| app.state.create.tokens.marks(PromptField::Prompt, &prompt).chunks.is_empty());
+    assert!(studio.sees("80 tokens"));
+}
+
+#[test]
+fn the_place_where_a_model_stops_reading_is_marked_and_told() {
+    let mut studio = writing("");
+    choose_family(&mut studio, "Lens");
+    type_on(&mut studio, "cat ".repeat(420).trim_end());
+    until_counted(&mut studio);
+    assert!(studio.sees("420 of 408 tokens") && studio.sees("The model stops reading before “cat cat cat cat”"));
+    let marks = studio.app().state.create.tokens.marks(PromptField::Prompt, prompt(&studio));
+    assert_eq!(marks.unread, Some(408 * 4..prompt(&studio).len()));
+}
+
+#[test]
+fn a_style_is_completed_by_its_name_and_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("styles")).unwrap();
+    let style = r#"{"name":"Ink","settings":{"prompt":"ink drawing of {prompt}","steps":9}}"#;
+    std::fs::write(folder.path().join("styles/ink.json"), style).unwrap();
+    let recipe = Recipe { prompt: String::new(), ..ready() };
+    let mut studio = Studio::at(folder, Settings { recipe, ..Settings::default() }, Err("It is not there.".into()), [1440.0, 900.0]);
+    studio.until("the style", |app| app.state.styles.get("Ink").is_some());
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake, in");
+    studio.harness.run_ok();
+    studio.click("Ink");
+    let recipe = &studio.app().state.shared.next.recipe;
+    assert_eq!((recipe.prompt.as_str(), recipe.steps), ("ink drawing of a lake", 9));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_ne!(studio.app().state.shared.next.recipe.steps, 9);
 }

@@ -91,6 +91,7 @@ const SHIM_SOURCES: &[&str] = &[
     "measure",
     "model_names",
     "simulated_device",
+    "tokens",
     "transport",
     "weight_scales",
     "remote",

@@ -618,6 +618,47 @@ typedef struct {
 atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, uint64_t memory_bytes,
                                  const atelier_weights_cache* cache);
 
+// Tokenizers of the engine's text encoders. None needs weights.
+typedef enum {
+    ATELIER_TOKENIZER_CLIP    = 0,
+    ATELIER_TOKENIZER_T5      = 1,
+    ATELIER_TOKENIZER_UMT5    = 2,
+    ATELIER_TOKENIZER_QWEN2   = 3,
+    ATELIER_TOKENIZER_MISTRAL = 4,
+    ATELIER_TOKENIZER_GPT_OSS = 5,
+    ATELIER_TOKENIZER_GEMMA   = 6,
+} atelier_tokenizer_kind;
+
+// What a prompt's brackets mean to an encoder.
+typedef enum {
+    ATELIER_READING_WEIGHTED   = 0,  // they weigh words
+    ATELIER_READING_EMPHASISED = 1,  // those with a number do, the others are letters
+    ATELIER_READING_QUOTED     = 2,  // the same, and each letter between quotes is read alone
+    ATELIER_READING_PLAIN      = 3,  // letters, without the backslashes before them
+    ATELIER_READING_LITERAL    = 4,  // letters
+} atelier_reading;
+
+typedef struct atelier_tokenizer atelier_tokenizer;
+
+// A text that stands for so many tokens: the vectors of an embedding.
+typedef struct {
+    const char* token;
+    size_t count;
+} atelier_token_word;
+
+typedef struct {
+    size_t tokens;
+    size_t places;  // the same with those that BREAK leaves empty
+} atelier_token_counts;
+
+// Reads a vocabulary, which takes up to some seconds and tens of megabytes.
+atelier_status atelier_tokenizer_new(int kind, atelier_tokenizer** out);
+void atelier_tokenizer_free(atelier_tokenizer* tokenizer);
+// The tokens of a prompt (`size` bytes of UTF-8), without those that an encoder adds at its begin and end. `chunk`: tokens of a chunk, of which BREAK
+// begins another one; 0: BREAK is a word. Not for two threads at once.
+atelier_status atelier_tokenizer_count(atelier_tokenizer* tokenizer, const char* text, size_t size, int reading, size_t chunk,
+                                       const atelier_token_word* tokens, size_t token_count, atelier_token_counts* out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -514,6 +514,56 @@ pub const ATELIER_VALUES_BF16: c_int = 2;
 /// `atelier_values`: quantised blocks.
 pub const ATELIER_VALUES_BLOCKS: c_int = 3;
 
+/// `atelier_tokenizer_kind`: CLIP.
+pub const ATELIER_TOKENIZER_CLIP: c_int = 0;
+/// `atelier_tokenizer_kind`: T5.
+pub const ATELIER_TOKENIZER_T5: c_int = 1;
+/// `atelier_tokenizer_kind`: umT5, of many languages.
+pub const ATELIER_TOKENIZER_UMT5: c_int = 2;
+/// `atelier_tokenizer_kind`: Qwen 2 and 3.
+pub const ATELIER_TOKENIZER_QWEN2: c_int = 3;
+/// `atelier_tokenizer_kind`: Mistral.
+pub const ATELIER_TOKENIZER_MISTRAL: c_int = 4;
+/// `atelier_tokenizer_kind`: GPT-OSS.
+pub const ATELIER_TOKENIZER_GPT_OSS: c_int = 5;
+/// `atelier_tokenizer_kind`: Gemma 3.
+pub const ATELIER_TOKENIZER_GEMMA: c_int = 6;
+
+/// `atelier_reading`: brackets weigh words.
+pub const ATELIER_READING_WEIGHTED: c_int = 0;
+/// `atelier_reading`: brackets with a number weigh words.
+pub const ATELIER_READING_EMPHASISED: c_int = 1;
+/// `atelier_reading`: the same, and each letter between quotes is read alone.
+pub const ATELIER_READING_QUOTED: c_int = 2;
+/// `atelier_reading`: letters, without the backslashes before brackets.
+pub const ATELIER_READING_PLAIN: c_int = 3;
+/// `atelier_reading`: letters.
+pub const ATELIER_READING_LITERAL: c_int = 4;
+
+/// Tokenizer of a text encoder.
+#[repr(C)]
+pub struct atelier_tokenizer {
+    _private: [u8; 0],
+}
+
+/// A text that stands for several tokens.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_token_word {
+    pub token: *const c_char,
+    pub count: usize,
+}
+
+/// Tokens of a prompt.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct atelier_token_counts {
+    /// Those of its words.
+    pub tokens: usize,
+    /// The same with the places that `BREAK` leaves empty.
+    pub places: usize,
+}
+
 /// A matrix, row by row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -798,6 +848,18 @@ unsafe extern "C" {
         threads: c_int,
         memory_bytes: u64,
         cache: *const atelier_weights_cache,
+    ) -> atelier_status;
+    pub fn atelier_tokenizer_new(kind: c_int, out: *mut *mut atelier_tokenizer) -> atelier_status;
+    pub fn atelier_tokenizer_free(tokenizer: *mut atelier_tokenizer);
+    pub fn atelier_tokenizer_count(
+        tokenizer: *mut atelier_tokenizer,
+        text: *const c_char,
+        size: usize,
+        reading: c_int,
+        chunk: usize,
+        tokens: *const atelier_token_word,
+        token_count: usize,
+        out: *mut atelier_token_counts,
     ) -> atelier_status;
 }
 

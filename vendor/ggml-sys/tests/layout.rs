@@ -21,8 +21,8 @@ fn everything_that_shim_h_declares_is_compared() {
     let header = include_str!("../shim/shim.h");
     let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
     // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and
-    // `atelier_values` cross as numbers, and so do `atelier_work_kind`, `atelier_node_size` and
-    // `atelier_operation_kind`.
+    // `atelier_values` cross as numbers, and so do `atelier_work_kind`, `atelier_node_size`,
+    // `atelier_operation_kind`, `atelier_tokenizer_kind` and `atelier_reading`.
     let without_layout = [
         "atelier_context",
         "atelier_upscaler",
@@ -35,6 +35,8 @@ fn everything_that_shim_h_declares_is_compared() {
         "atelier_work_kind",
         "atelier_node_size",
         "atelier_operation_kind",
+        "atelier_tokenizer_kind",
+        "atelier_reading",
     ];
     let types = header.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).filter(|name| !without_layout.contains(name));
     let enumerators = header.lines().filter_map(|line| line.strip_prefix("    ATELIER_")?.split([' ', ',']).next());

@@ -7,6 +7,7 @@ use super::MAX_FAULTS;
 use super::chooser::{Chooser, EveryWay};
 use super::draw::Draw;
 use super::lexeme::{share, wildcard_name};
+use super::lora::take_loras;
 use super::span::{Fault, FaultKind, GroupKind, Prompt, SpanKind};
 use crate::recipe::ROWS;
 
@@ -16,6 +17,8 @@ pub const MAX_WILDCARDS_DEEP: usize = 8;
 const MAX_DRAWS: usize = 5_000;
 /// What stands between several options where nothing is said, as the dynamicprompts package has it.
 const BETWEEN: &str = ",";
+/// Steps of a picture by which words over steps are read: more than any has.
+const LAST_STEP: u32 = 10_000;
 
 /// The lists that wildcards name.
 pub trait Wildcards {
@@ -31,6 +34,15 @@ pub struct NoWildcards;
 impl Wildcards for NoWildcards {
     fn lines(&self, _: &str) -> Vec<&str> {
         Vec::new()
+    }
+}
+
+/// Lists of which nothing comes.
+struct EmptyLists;
+
+impl Wildcards for EmptyLists {
+    fn lines(&self, _: &str) -> Vec<&str> {
+        vec![""]
     }
 }
 
@@ -67,6 +79,24 @@ impl Prompt<'_> {
             }
         }
         None
+    }
+
+    /// Words that a model reads for one of the pictures, before anything is chosen: of each choice
+    /// what is written first, of lists nothing, of words over steps those of the last one, and no
+    /// LoRAs.
+    #[must_use]
+    pub fn sample(&self) -> String {
+        let template = if self.is_template() { self.expand_by(&mut EveryWay::default(), &EmptyLists).prompt } else { self.text.to_owned() };
+        let (words, _) = take_loras(&template);
+        let prompt = Prompt::parse(&words);
+        if prompt.changes_over_steps() { prompt.at_step(LAST_STEP, LAST_STEP) } else { words }
+    }
+
+    /// True where its pictures, or their steps, may have different words.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        let has_choice = self.groups.iter().any(|group| matches!(group.kind, GroupKind::Choice { .. }));
+        has_choice || self.names_wildcards() || self.changes_over_steps()
     }
 
     fn expand_by(&self, chooser: &mut dyn Chooser, wildcards: &dyn Wildcards) -> Expansion {

@@ -372,3 +372,16 @@ proptest! {
         prop_assert!(prompt.groups.is_empty() && prompt.faults.is_empty());
     }
 }
+
+#[test]
+fn one_prompt_of_a_template_is_looked_at_before_anything_is_chosen() {
+    let sample = |text: &str| Prompt::parse(text).sample();
+    assert_eq!(sample("a (red:1.2) lake"), "a (red:1.2) lake");
+    assert_eq!(sample("a {red|blue} lake <lora:ink:0.5>/* fog */, __trees__"), "a red lake, ");
+    assert_eq!(sample("a [lake:sea:0.5]"), "a sea");
+    for (text, varies) in
+        [("a lake # fog", false), ("a {red|blue} lake", true), ("__trees__", true), ("[a|b]", true), ("(a:1.2) [b]", false)]
+    {
+        assert_eq!(Prompt::parse(text).varies(), varies, "{text}");
+    }
+}

@@ -22,6 +22,7 @@ mod ram;
 mod remote;
 mod step_records;
 mod text;
+mod tokens;
 mod upscaler;
 
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub(super) use remote::{
     SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, warm_up, wire_versions,
 };
 pub(super) use step_records::{StepRecords, StepsParams};
+pub(super) use tokens::{Reading, TokenCounts, Tokenizer, TokenizerKind};
 pub(super) use upscaler::Upscaler;
 
 /// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`]

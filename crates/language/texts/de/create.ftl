@@ -686,3 +686,27 @@ create-use-it-as-the = Als Startbild des nächsten verwenden (image to image); b
 create-start-pictures-a-picture = { $count } Startbilder: Aus jedem wird ein Bild.
 create-the-start-pictures-have = Die Startbilder haben mehrere Größen, und eine Maske passt nur zu einer.
 create-remove-the-mask-or = Die Maske entfernen, oder die Startbilder anderer Größe.
+create-tokens = { $count ->
+        [one] 1 Token
+       *[other] { $count } Tokens
+    }
+create-of-tokens = { $count } von { $most } Tokens
+create-too-long-to-count = Zu lang zum Zählen
+create-tokens-of-a-prompt = Tokens eines Prompts werden bis 10.000 Zeichen gezählt und wenn kein Wort länger als eine Seite ist.
+create-reads-all-tokens = { $name }: { $count ->
+        [one] 1 Token
+       *[other] { $count } Tokens
+    }. Es liest alle.
+create-reads-up-to-tokens = { $name }: { $count ->
+        [one] 1 Token
+       *[other] { $count } Tokens
+    }. Es liest { $size } auf einmal; weitere würden einen neuen Abschnitt beginnen.
+create-reads-the-tokens-in = { $name }: { $count } Tokens in { $chunks } Abschnitten zu { $size }. Wörter verschiedener Abschnitte werden getrennt gelesen; das erste Wort jedes weiteren Abschnitts ist unterstrichen.
+create-reads-the-first-tokens = { $name }: { $count ->
+        [one] 1 Token
+       *[other] { $count } Tokens
+    }. Es liest nur die ersten { $most }.
+create-where-the-prompt-varies = Wo der Prompt variiert, zählen die erste Option und die letzten Wörter eines Zeitplans, aber nichts aus Listen.
+create-the-model-stops-reading = Das Modell liest nur bis vor „{ $words }“. Kürzen Sie den Prompt oder stellen Sie das Wichtige nach vorn.
+create-style-changes = Stil: { $changes }
+create-apply-this-style-tab = Diesen Stil auf die Einstellungen und den übrigen Prompt anwenden. Tab wendet den markierten an.

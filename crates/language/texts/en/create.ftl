@@ -662,3 +662,27 @@ create-use-it-as-the = Use it as the start picture of the next one (image to ima
 create-start-pictures-a-picture = { $count } start pictures: a picture is made from each.
 create-the-start-pictures-have = The start pictures have several sizes, and a mask fits one size alone.
 create-remove-the-mask-or = Remove the mask, or the start pictures of other sizes.
+create-tokens = { $count ->
+        [one] 1 token
+       *[other] { $count } tokens
+    }
+create-of-tokens = { $count } of { $most } tokens
+create-too-long-to-count = Too long to count
+create-tokens-of-a-prompt = Tokens of a prompt are counted up to 10,000 letters, and where no word is longer than a page.
+create-reads-all-tokens = { $name }: { $count ->
+        [one] 1 token
+       *[other] { $count } tokens
+    }. It reads all of them.
+create-reads-up-to-tokens = { $name }: { $count ->
+        [one] 1 token
+       *[other] { $count } tokens
+    }. It reads { $size } at once; further ones would begin another chunk.
+create-reads-the-tokens-in = { $name }: { $count } tokens in { $chunks } chunks of { $size }. Words of different chunks are read apart; the first word of each further chunk is underlined.
+create-reads-the-first-tokens = { $name }: { $count ->
+        [one] 1 token
+       *[other] { $count } tokens
+    }. It reads the first { $most } alone.
+create-where-the-prompt-varies = Where the prompt varies, the first option is counted, the last words of a schedule, and nothing of lists.
+create-the-model-stops-reading = The model stops reading before “{ $words }”. Make the prompt shorter, or put what matters first.
+create-style-changes = Style: { $changes }
+create-apply-this-style-tab = Apply this style to the settings, and to the rest of the prompt. Tab applies the marked one.

@@ -1,13 +1,15 @@
 //! The list under a prompt that completes the name that is being typed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use eframe::egui::{Area, Button, Context, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, Response, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::completion::{Candidate, candidates};
+use crate::gui::create::completion::{Candidate, Effect, candidates};
 use crate::gui::state::State;
+use crate::gui::styles;
 use crate::gui::text_selection::{select, selected};
 use crate::gui::theme;
 use crate::gui::widgets::ROW_HEIGHT;
@@ -21,7 +23,7 @@ const GAP: f32 = 4.0;
 pub(super) struct Completion {
     /// Bytes of the prompt that the chosen name takes the place of.
     range: Range<usize>,
-    candidates: Vec<Candidate>,
+    candidates: Arc<[Candidate]>,
     /// Index of the marked one.
     marked: usize,
 }
@@ -31,6 +33,8 @@ pub(super) struct Completion {
 struct Typing {
     /// The text after the last key, and the caret: a list opens for what is typed alone.
     typed: Option<(String, usize)>,
+    /// What was found for it: of 200,000 tags it is looked for once a key, not once a frame.
+    found: Option<Arc<[Candidate]>>,
     marked: usize,
     /// Where the list was.
     rect: Option<Rect>,
@@ -46,7 +50,7 @@ fn caret(ctx: &Context, field: Id, text: &str) -> Option<usize> {
 
 impl Completion {
     /// The list of a field, if there is one: call it before the field is drawn, so that its keys are
-    /// not the field's. Writes what was chosen by a key.
+    /// not the field's. Writes what was chosen by a key. `commands`: for after the prompt was changed.
     pub(super) fn open(ui: &Ui, state: &State, field: Id, text: &mut String, commands: &mut Commands) -> Option<Self> {
         let ctx = ui.ctx();
         let mut typing = ctx.data(|data| data.get_temp::<Typing>(typing_id(field)))?;
@@ -59,8 +63,10 @@ impl Completion {
         let caret =
             caret(ctx, field, text).filter(|at| typing.typed.as_ref().is_some_and(|(typed, place)| typed == text && place == at))?;
         let typed = TypedName::at(text, caret)?;
-        let found = candidates(&state.shared, &state.create.word_lists, &typed);
+        let find = || candidates(&state.shared, &state.create.word_lists, &state.styles, &typed).into();
+        let found = Arc::clone(typing.found.get_or_insert_with(find));
         if found.is_empty() {
+            ctx.data_mut(|data| data.insert_temp(typing_id(field), typing));
             return None;
         }
         let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
@@ -97,7 +103,7 @@ impl Completion {
                     let button = Button::selectable(index == self.marked, candidate.name.as_str())
                         .right_text(about)
                         .min_size(vec2(width, ROW_HEIGHT));
-                    let response = ui.add(button).on_hover_text(tr!("create-write-tab-writes-the", text = candidate.text));
+                    let response = ui.add(button).on_hover_text(hover(candidate));
                     if response.accessible_name(candidate.name.as_str()).clicked() {
                         chosen = Some(index);
                     }
@@ -118,12 +124,26 @@ impl Completion {
     fn write(&self, ctx: &Context, field: Id, index: usize, text: &mut String, commands: &mut Commands) {
         forget(ctx, field);
         let Some(candidate) = self.candidates.get(index) else { return };
-        text.replace_range(self.range.clone(), &candidate.text);
-        let end = self.range.start + candidate.text.len();
-        select(ctx, field, text, end..end);
-        if let Some(path) = &candidate.embedding {
-            commands.push(Command::UseEmbedding(path.clone()));
+        let mut start = self.range.start;
+        if matches!(candidate.effect, Some(Effect::Style(_))) {
+            // A style takes the place of its name, and of the comma before it.
+            start = text.get(..start).unwrap_or_default().trim_end_matches([' ', ',']).len();
         }
+        text.replace_range(start..self.range.end, &candidate.text);
+        let end = start + candidate.text.len();
+        select(ctx, field, text, end..end);
+        match &candidate.effect {
+            Some(Effect::Embedding(path)) => commands.push(Command::UseEmbedding(path.clone())),
+            Some(Effect::Style(name)) => commands.push(styles::command::Command::Apply(name.clone())),
+            None => {}
+        }
+    }
+}
+
+fn hover(candidate: &Candidate) -> String {
+    match &candidate.effect {
+        Some(Effect::Style(_)) => tr!("create-apply-this-style-tab").to_owned(),
+        Some(Effect::Embedding(_)) | None => tr!("create-write-tab-writes-the", text = candidate.text),
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod sheet;
 pub(crate) mod size;
 pub(crate) mod steps;
 mod text_row;
+mod tokens;
 mod unknown_words;
 
 pub(crate) use canvas::canvas_panel as main_panel;

@@ -11,8 +11,9 @@ use eframe::egui::{Button, Color32, Context, Galley, Id, Label, Margin, Memory, 
 use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
+use crate::gui::create::tokens::{Marks, PromptField};
 use crate::gui::create::view::completion::{self, Completion};
-use crate::gui::create::view::prompt_history;
+use crate::gui::create::view::{prompt_history, tokens};
 use crate::gui::history::caret_after_change;
 use crate::gui::state::State;
 use crate::gui::text_menu::text_menu;
@@ -41,6 +42,7 @@ fn example_prompt(state: &State) -> String {
 /// What a field of words looks like.
 struct Look {
     id: Id,
+    field: PromptField,
     name: &'static str,
     hover: String,
     /// What it shows while it is empty.
@@ -51,11 +53,16 @@ struct Look {
     margin: Margin,
 }
 
-/// Draws the prompt and the negative prompt, with what is wrong in them.
-pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, tr!("create-prompt-2"), |ui| prompt_history::history_button(ui, state, commands));
+/// Draws the prompt and the negative prompt, with what is wrong in them. `after`: commands for after
+/// the recipe was changed.
+pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands, after: &mut Commands) {
+    heading(ui, tr!("create-prompt-2"), |ui| {
+        tokens::token_count(ui, state, PromptField::Prompt, &recipe.prompt);
+        prompt_history::history_button(ui, state, commands);
+    });
     let look = Look {
         id: Id::unique(PROMPT),
+        field: PromptField::Prompt,
         name: tr!("create-prompt-2"),
         hover: prompt_hover(ui),
         hint: example_prompt(state),
@@ -63,7 +70,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
         max_height: 170.0,
         margin: Margin::symmetric(10, 8),
     };
-    field(ui, state, &mut recipe.prompt, look, commands);
+    field(ui, state, &mut recipe.prompt, look, after);
     if state.create.focus_prompt {
         ui.memory_mut(|memory| memory.request_focus(Id::unique(PROMPT)));
     }
@@ -71,6 +78,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
     let effect = if without_effect { tr!("create-no-effect-while-guidance") } else { "" };
     let look = Look {
         id: Id::unique(NEGATIVE),
+        field: PromptField::Negative,
         name: tr!("create-negative-prompt-2"),
         hover: tr!("create-negative-prompt-what-the", effect),
         hint: if without_effect { tr!("create-negative-prompt-needs-guidance") } else { tr!("create-negative-prompt-3") }.to_owned(),
@@ -78,7 +86,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
         max_height: 90.0,
         margin: Margin::symmetric(10, 7),
     };
-    field(ui, state, &mut recipe.negative_prompt, look, commands);
+    field(ui, state, &mut recipe.negative_prompt, look, after);
     if without_effect && !recipe.negative_prompt.trim().is_empty() {
         let palette = theme::palette(ui);
         ui.horizontal_wrapped(|ui| {
@@ -94,13 +102,14 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
 
 /// Draws a field of words that grows with its text up to a height, then scrolls.
 fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &mut Commands) {
-    let Look { id, name, hover, hint, rows, max_height, margin } = look;
+    let Look { id, field, name, hover, hint, rows, max_height, margin } = look;
     let completion = Completion::open(ui, state, id, text, commands);
     ui.scope(|ui| {
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
-            let mut layouter = layout;
+            let mut layouter =
+                |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, text, width, &state.create.tokens.marks(field, text.as_str()));
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
             let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin);
             let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name(name);
@@ -112,6 +121,7 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
         });
     });
     fault_line(ui, text);
+    tokens::unread_line(ui, state, field, text);
 }
 
 /// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
@@ -235,8 +245,9 @@ pub(super) fn with_words<T>(ctx: &Context, text: &str, read: impl FnOnce(&str) -
     read(&read_prompt(ctx, text).words)
 }
 
-/// The text in its colours, with a line under what is wrong.
-fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32) -> Arc<Galley> {
+/// The text in its colours, with a line under what is wrong, a thin one under the first word of each
+/// chunk, and weak where no model reads.
+fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Galley> {
     let (text, palette) = (text.as_str(), theme::palette(ui));
     let read = read_prompt(ui.ctx(), text);
     let font_id = TextStyle::Body.resolve(ui.style());
@@ -254,22 +265,36 @@ fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32) -> Arc<Galley> {
         let mut at = range.start;
         while let Some(fault) = faults.peek().filter(|fault| fault.start < range.end) {
             let (start, end) = (fault.start.max(at), fault.end.min(range.end));
-            append(&mut job, text.get(at..start), format(false));
-            append(&mut job, text.get(start..end), format(true));
+            append(&mut job, (text, at..start), &format(false), marks, palette.weak);
+            append(&mut job, (text, start..end), &format(true), marks, palette.weak);
             at = end.max(at);
             if fault.end > range.end {
                 break;
             }
             faults.next();
         }
-        append(&mut job, text.get(at..range.end), format(false));
+        append(&mut job, (text, at..range.end), &format(false), marks, palette.weak);
     }
     bidi::laid_out(ui, job)
 }
 
-fn append(job: &mut LayoutJob, text: Option<&str>, format: TextFormat) {
-    if let Some(text) = text.filter(|text| !text.is_empty()) {
-        job.append(text, 0.0, format);
+/// Appends these bytes of a text, in pieces where a mark begins or ends.
+fn append(job: &mut LayoutJob, (text, range): (&str, Range<usize>), format: &TextFormat, marks: &Marks, weak: Color32) {
+    let mut at = range.start;
+    while at < range.end {
+        let edges = marks.chunks.iter().chain(&marks.unread).flat_map(|mark| [mark.start, mark.end]);
+        let end = edges.filter(|edge| *edge > at).min().unwrap_or(range.end).min(range.end);
+        let mut format = format.clone();
+        if marks.unread.as_ref().is_some_and(|unread| unread.contains(&at)) {
+            format.color = weak;
+        }
+        if format.underline == Stroke::NONE && marks.chunks.iter().any(|word| word.contains(&at)) {
+            format.underline = Stroke::new(1.0, weak);
+        }
+        if let Some(text) = text.get(at..end) {
+            job.append(text, 0.0, format);
+        }
+        at = end;
     }
 }
 

@@ -44,10 +44,12 @@ const GENERATE_HEIGHT: f32 = 40.0;
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
     let mut recipe = state.shared.next.recipe.clone();
+    // A style, or an embedding, of a name that was completed: they change the recipe with the prompt.
+    let mut after = Commands::default();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
-            prompt_field::prompt_fields(ui, state, &mut recipe, commands);
+            prompt_field::prompt_fields(ui, state, &mut recipe, commands, &mut after);
             unknown_words::unknown_words_line(ui, state, commands);
             style_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
@@ -65,6 +67,9 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     });
     if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
+    }
+    for command in after.into_vec() {
+        commands.push(command);
     }
     if state.create.wanted_setting.is_some() && !widgets::is_row_wanted(ui.ctx()) {
         commands.push(Command::SettingShown);

@@ -1,7 +1,10 @@
 //! The line below the prompt that says which of its words the built-in model was never trained with.
 
+use std::sync::Arc;
+
 use atelier_language::tr;
-use eframe::egui::{Label, RichText, Ui};
+use atelier_library::Builtin;
+use eframe::egui::{Context, Id, Label, RichText, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::create::view::prompt_field::with_words;
@@ -14,7 +17,7 @@ use crate::gui::window_command::WindowCommand;
 pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let next = &state.shared.next;
     let Some(builtin) = next.builtin.as_ref().ok().filter(|_| next.uses_builtin()) else { return };
-    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| builtin.unknown_words(words));
+    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| unknown_words(ui.ctx(), builtin, words));
     if unknown.is_empty() {
         return;
     }
@@ -25,4 +28,16 @@ pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Comm
         let name = tr!("create-find-a-model-that");
         ui.button(RichText::new(name).size(theme::SMALL)).accessible_name(name)
     });
+}
+
+/// Words that the model does not know, looked up once for a text.
+fn unknown_words(ctx: &Context, builtin: &Builtin, words: &str) -> Arc<[String]> {
+    let id = Id::unique("unknown words");
+    let known = ctx.data(|data| data.get_temp::<Arc<(String, Arc<[String]>)>>(id)).filter(|known| known.0 == words);
+    if let Some(known) = known {
+        return Arc::clone(&known.1);
+    }
+    let unknown: Arc<[String]> = builtin.unknown_words(words).into();
+    ctx.data_mut(|data| data.insert_temp(id, Arc::new((words.to_owned(), Arc::clone(&unknown)))));
+    unknown
 }
