@@ -29,6 +29,7 @@ mod setting;
 mod settings;
 mod skip_layers;
 mod step_cache;
+mod step_reuse;
 mod step_share;
 mod step_words;
 mod templates;
