@@ -7,7 +7,7 @@ mod support;
 
 use atelier_core::canvas::Borders;
 use atelier_core::recipe::{CacheMode, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
-use atelier_engine::{End, JobPhase};
+use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::tiny;
@@ -201,6 +201,53 @@ fn words_over_steps_are_the_bytes_of_their_branches() {
     assert_eq!(engine.run(&draft.finishing(parent().seed, None).unwrap()).pixels(), chain.pixels());
     let escaped = engine.run(&written(r"\[a lake:a red fox:2\]"));
     assert!(escaped.pixels() != chain.pixels() && escaped.begin().notes.is_empty());
+}
+
+/// Evaluations of the diffusion module that were computed; the others were kept.
+fn evaluations(said: &Said) -> u64 {
+    let counts =
+        said.events.iter().filter_map(|event| if let Event::Measured { evaluations, .. } = event { Some(*evaluations) } else { None });
+    counts.sum()
+}
+
+#[test]
+fn loras_in_a_part_of_the_steps_are_the_bytes_of_their_branches() {
+    let engine = Engine::start();
+    let lora = Lora::new(tiny::lora(&folder("steps-lora-part"), &tiny::Options::default()).unwrap(), 1.0);
+    let within = |start, end| Recipe { loras: vec![Lora { start, end, ..lora.clone() }], ..parent() };
+    let (with, without) = (|of: Recipe| Recipe { loras: vec![lora.clone()], ..of }, |of: Recipe| Recipe { loras: Vec::new(), ..of });
+    let same = |one: &Recipe, other: &Recipe, why: &str| assert_eq!(engine.run(one).pixels(), engine.run(other).pixels(), "{why}");
+    same(&within(0.0, 1.0), &with(parent()), "one range is none");
+    same(&within(0.6, 0.2), &parent(), "in no step");
+    let first = without(branch(&with(parent()), 2, "a lake"));
+    same(&within(0.0, 0.4), &first, "the first steps");
+    same(&within(0.6, 1.0), &with(branch(&parent(), 3, "a lake")), "the last steps");
+    let from_second = with(branch(&parent(), 1, "a lake"));
+    let middle = within(0.2, 0.8);
+    same(&middle, &without(branch(&from_second, 4, "a lake")), "some in the middle");
+    assert_eq!(Engine::start().run(&middle).pixels(), engine.run(&middle).pixels(), "without kept steps");
+    assert!(engine.run(&first).pixels() != engine.run(&parent()).pixels());
+}
+
+#[test]
+fn a_change_over_the_steps_is_computed_from_its_step() {
+    let lora = Lora::new(tiny::lora(&folder("steps-lora-change"), &tiny::Options::default()).unwrap(), 1.0);
+    let words = |prompt: &str| Recipe { prompt: prompt.into(), ..parent() };
+    let until = |end| Recipe { loras: vec![Lora { end, ..lora.clone() }], ..parent() };
+    let changes = [
+        vec![words("[a lake:a red fox:2]"), words("[a lake:a red fox:3]"), words("[a lake:a red fox:1]"), words("[a lake:a hill:1]")],
+        vec![until(0.4), until(0.8), until(0.2)],
+    ];
+    for recipes in changes {
+        let engine = Engine::start();
+        assert_eq!(evaluations(&engine.run(&recipes[0])), 5, "all of them at first");
+        for pair in recipes.windows(2) {
+            let first = pair[1].first_computed_step(&pair[0]).unwrap();
+            let changed = engine.run(&pair[1]);
+            assert_eq!(evaluations(&changed), u64::from(5 - (first - 1)), "{:?}", pair[1].prompt);
+            assert_eq!(changed.pixels(), Engine::start().run(&pair[1]).pixels(), "{:?}", pair[1].prompt);
+        }
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
-use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
+use crate::gui::create::view::{filmstrip, progress, ruler, settings_panel, steps};
 use crate::gui::{
     canvas, create, devices, due, gallery, grid, live, models, overlays, palette, program, queue, sharing, styles, theme, toolbar,
     typed_letters,
@@ -88,7 +88,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
         program::view::banner(ui, state, commands);
         if state.shared.screen == Screen::Create {
-            // Both are always there: a picture keeps its size and place from its first preview on.
+            // All three are always there: a picture keeps its size and place from its first preview on.
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
@@ -105,6 +105,12 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                     ui.set_min_height(BAR_HEIGHT);
                     bar(ui, state, commands);
                 });
+            Panel::bottom("ruler")
+                .resizable(false)
+                .show_separator_line(false)
+                .exact_size(ruler::height(state))
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 2 }))
+                .show(ui, |ui| ruler::ruler_panel(ui, state, commands));
         } else if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")
                 .resizable(false)

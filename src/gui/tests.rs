@@ -48,6 +48,7 @@ mod queue;
 mod rates;
 mod recall;
 mod room;
+mod ruler;
 mod save_as;
 mod saving;
 mod sharing;

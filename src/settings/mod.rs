@@ -149,6 +149,8 @@ pub enum Fold {
     Loras,
     /// What few pictures need.
     More,
+    /// The ruler of steps under the picture.
+    Steps,
 }
 
 /// Light, dark, or as the system has it.

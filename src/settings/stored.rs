@@ -170,7 +170,7 @@ impl From<StoredPlacement> for NamedPlacement {
     }
 }
 
-const FOLDS: [Fold; 5] = [Fold::Sampling, Fold::Upscale, Fold::Guides, Fold::Loras, Fold::More];
+const FOLDS: [Fold; 6] = [Fold::Sampling, Fold::Upscale, Fold::Guides, Fold::Loras, Fold::More, Fold::Steps];
 
 const fn fold_key(fold: Fold) -> &'static str {
     match fold {
@@ -179,6 +179,7 @@ const fn fold_key(fold: Fold) -> &'static str {
         Fold::Guides => "guides",
         Fold::Loras => "loras",
         Fold::More => "more",
+        Fold::Steps => "steps",
     }
 }
 

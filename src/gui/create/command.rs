@@ -299,6 +299,8 @@ impl FeatureCommand for Command {
         Self::RollSecondSeed,
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
+        Self::SetFold(Fold::Steps, true),
+        Self::SetFold(Fold::Steps, false),
         Self::Upscale(UpscaleMethod::Tiles),
         Self::BringBack,
         Self::BackToSheet,
@@ -324,6 +326,7 @@ impl FeatureCommand for Command {
             Self::ResetSettings => (tr!("create-reset-the-settings"), tr!("create-use-the-recommended-settings")),
             Self::SwapSides => (tr!("create-swap-width-and-height"), tr!("create-switch-between-portrait-and")),
             Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
+            Self::SetFold(Fold::Steps, opens) => (Fold::Steps.label(*opens), tr!("create-drag-words-loras-and")),
             Self::SetFold(fold, opens) => (fold.label(*opens), tr!("create-show-these-settings-or")),
             Self::SettingShown => (tr!("create-shown"), tr!("create-the-setting-is-in")),
             Self::RollSeed => (tr!("create-roll-a-new-seed"), tr!("create-choose-a-random-seed")),
@@ -486,6 +489,11 @@ impl FeatureCommand for Command {
             }
             Self::ClearEarlierSteps => {
                 (!shared.next.recipe.earlier_steps.is_empty()).then_some(()).ok_or(tr!("create-the-next-picture-already"))
+            }
+            Self::SetFold(Fold::Steps, _) if shared.screen != Screen::Create => Err(tr!("create-the-ruler-of-steps-is")),
+            Self::SetFold(Fold::Steps, true) if state.open_folds.contains(&Fold::Steps) => Err(tr!("create-the-ruler-of-steps-is-open")),
+            Self::SetFold(Fold::Steps, false) if !state.open_folds.contains(&Fold::Steps) => {
+                Err(tr!("create-the-ruler-of-steps-is-folded"))
             }
             Self::FinishDraft => {
                 let picture = state.session.shown().ok_or(tr!("create-there-is-no-picture"))?;

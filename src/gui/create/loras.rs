@@ -45,3 +45,8 @@ impl<'a> KnownLora<'a> {
 pub(crate) fn known_loras(shared: &Shared) -> impl Iterator<Item = KnownLora<'_>> {
     shared.cards_with_file(ModelKind::Lora).map(|(card, path)| KnownLora { card, path })
 }
+
+/// The name of a LoRA's file for people.
+pub(crate) fn lora_name(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

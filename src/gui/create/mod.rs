@@ -18,6 +18,7 @@ pub(crate) mod pictures;
 pub mod progress;
 pub mod prompt_history;
 pub mod remake;
+pub(crate) mod ruler;
 pub mod save_dialog;
 pub(crate) mod saving;
 pub mod session;

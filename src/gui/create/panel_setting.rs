@@ -19,6 +19,8 @@ impl Fold {
             (Self::Loras, false) => tr!("create-fold-loras"),
             (Self::More, true) => tr!("create-unfold-more-settings"),
             (Self::More, false) => tr!("create-fold-more-settings"),
+            (Self::Steps, true) => tr!("create-unfold-the-ruler-of"),
+            (Self::Steps, false) => tr!("create-fold-the-ruler-of"),
         }
     }
 }

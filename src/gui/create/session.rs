@@ -47,6 +47,8 @@ pub struct SessionPicture {
     pub kept: Option<PictureId>,
     /// The person has picked it.
     pub is_picked: bool,
+    /// It was made in this session, so that the engine may still keep its steps.
+    pub is_made_here: bool,
 }
 
 impl SessionPicture {
@@ -113,6 +115,7 @@ impl Session {
             thumbnail: None,
             kept: None,
             is_picked: false,
+            is_made_here: true,
         });
         self.make_room();
         id
@@ -157,6 +160,7 @@ impl Session {
             thumbnail: None,
             kept: None,
             is_picked: false,
+            is_made_here: false,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::gui::command::Command;
 use crate::gui::screen::Screen;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::{canvas, create, gallery, guides, live, memory, models, palette, program, queue};
+use crate::settings::Fold;
 use atelier_core::canvas::LayerKind;
 use atelier_core::recipe::RecallPart;
 use atelier_language::tr;
@@ -78,6 +79,7 @@ fn of_create(command: &create::Command) -> &'static str {
         It::ResetSettings => tr!("palette-reset-defaults-default-restore"),
         It::AddLora => tr!("palette-lora-lycoris-adapter"),
         It::AddEmbedding => tr!("palette-textual-inversion-embedding"),
+        It::SetFold(Fold::Steps, _) => tr!("palette-schedule-timeline-prompt-editing"),
         It::MakeDrafts(_) => tr!("palette-draft-preview-quick"),
         _ => "",
     }

@@ -45,7 +45,7 @@ impl ControlImage {
     }
 }
 
-const fn all_steps() -> f32 {
+pub(super) const fn all_steps() -> f32 {
     ControlImage::USUAL_END
 }
 

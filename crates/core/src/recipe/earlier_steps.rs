@@ -38,4 +38,11 @@ pub struct EarlierSteps {
 impl EarlierSteps {
     /// More branches of branches than these are no recipe.
     pub const MAX: usize = 16;
+
+    /// True where other steps have the same settings, wherever they are.
+    #[must_use]
+    pub(super) fn has_settings_of(&self, other: &Self) -> bool {
+        let anywhere = |it: &Self| Self { until_step: 0, picture: None, ..it.clone() };
+        anywhere(self) == anywhere(other)
+    }
 }

@@ -1,11 +1,12 @@
 //! What a recipe is made from beside numbers and words: pictures with strengths, adapters, the text
 //! of a placement.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ImageSource;
+use super::{ControlImage, ImageSource, steps_before};
 use crate::cpu_math::CpuMath;
 use crate::module_set::ModuleSet;
 
@@ -69,6 +70,12 @@ pub struct Lora {
     /// Its strength in text encoders, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoder_strength: Option<f32>,
+    /// Part of the steps after which it begins, 0 to 1.
+    #[serde(default)]
+    pub start: f32,
+    /// Part of the steps after which it ends, 0 to 1.
+    #[serde(default = "super::control::all_steps")]
+    pub end: f32,
 }
 
 impl Lora {
@@ -78,13 +85,32 @@ impl Lora {
     /// With the same strength in all modules.
     #[must_use]
     pub const fn new(path: PathBuf, strength: f32) -> Self {
-        Self { path, strength, encoder_strength: None }
+        Self::with_strengths(path, LoraStrengths::same(strength))
     }
 
     /// With these strengths; `None`: the same in text encoders.
     #[must_use]
     pub const fn with_strengths(path: PathBuf, LoraStrengths { strength, encoder }: LoraStrengths) -> Self {
-        Self { path, strength, encoder_strength: encoder }
+        Self { path, strength, encoder_strength: encoder, start: 0.0, end: ControlImage::USUAL_END }
+    }
+
+    /// With the same strengths in all steps.
+    #[must_use]
+    pub fn in_all_steps(&self) -> Self {
+        Self::with_strengths(self.path.clone(), self.strengths())
+    }
+
+    /// True where there may be steps in which it does not act.
+    #[must_use]
+    pub fn has_range(&self) -> bool {
+        self.start > 0.0 || self.end < ControlImage::USUAL_END
+    }
+
+    /// Steps of so many in which it acts: it begins after the first number of them, and ends after
+    /// the second.
+    #[must_use]
+    pub fn steps(&self, all: u32) -> Range<u32> {
+        steps_before(self.start, all)..steps_before(self.end, all)
     }
 
     /// Its strengths.

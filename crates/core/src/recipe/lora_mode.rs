@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Recipe;
 use super::sampling::{UnknownName, named_by_engine};
+use super::{Lora, Recipe};
 
 named_by_engine! {
     /// When the changes of low-rank adapters are computed.
@@ -49,8 +49,9 @@ impl Recipe {
             LoraMode::Auto => {
                 let stays = self.placement.max_vram.is_empty() && self.placement.params_backend.is_empty();
                 let is_plain = !has_few_bits && self.weight_type.is_none() && self.tensor_type_rules.is_empty();
-                // Earlier steps of a branch have other LoRAs.
-                let has_one_set = self.earlier_steps.is_empty();
+                // Earlier steps of a branch have other LoRAs, and so have steps in which one of them
+                // does not act.
+                let has_one_set = self.earlier_steps.is_empty() && !self.loras.iter().any(Lora::has_range);
                 self.batch_count >= LoraMode::MERGED_FROM && stays && is_plain && has_one_set && !self.memory_map
             }
         }
@@ -60,7 +61,7 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{Lora, PlacementText, TensorType};
+    use crate::recipe::{PlacementText, TensorType};
 
     #[test]
     fn loras_are_merged_for_many_pictures_where_nothing_is_lost() {
@@ -76,6 +77,7 @@ mod tests {
             Recipe { memory_map: true, ..many.clone() },
             Recipe { placement: offloaded.clone(), ..many.clone() },
             Recipe { earlier_steps: many.steps_until(2, None), ..many.clone() },
+            Recipe { loras: vec![Lora { end: 0.5, ..Lora::new("a".into(), 1.0) }], ..many.clone() },
         ] {
             assert!(!other.merges_loras(false), "{other:?}");
         }

@@ -30,6 +30,7 @@ mod settings;
 mod skip_layers;
 mod starts;
 mod step_cache;
+mod step_reuse;
 mod step_share;
 mod step_words;
 mod templates;
@@ -58,8 +59,8 @@ pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAME
 pub use skip_layers::SkipLayers;
 pub use starts::first_of_other_size;
 pub use step_cache::StepCache;
-pub use step_share::StepShare;
-pub use step_words::MAX_WORD_CHANGES;
+pub use step_share::{StepShare, steps_before};
+pub use step_words::MAX_STEP_RANGES;
 pub use templates::ChosenPictures;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
 pub use upscale::Upscale;

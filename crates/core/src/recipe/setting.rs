@@ -391,8 +391,8 @@ pub struct StoredControl<F> {
     preprocessor: Option<String>,
 }
 
-/// The stored form of the part of the steps in which a `ControlNet` acts.
-fn store_control_steps(start: f32, end: f32) -> (Option<f32>, Option<f32>) {
+/// The stored form of the part of the steps in which a `ControlNet` or a LoRA acts.
+fn store_part_of_steps(start: f32, end: f32) -> (Option<f32>, Option<f32>) {
     (Some(start).filter(|start| *start != 0.0), Some(end).filter(|end| *end != ControlImage::USUAL_END))
 }
 
@@ -410,7 +410,7 @@ impl Setting for Option<ControlImage> {
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
         let ControlImage { image, strength, start, end, preprocessor } = self.as_ref()?;
-        let (start, end) = store_control_steps(*start, *end);
+        let (start, end) = store_part_of_steps(*start, *end);
         let preprocessor = preprocessor.map(|it| it.key().to_owned());
         Some(StoredControl { file: store_image(image, file)?, strength: Some(*strength), start, end, preprocessor })
     }
@@ -626,6 +626,10 @@ pub struct StoredLora<F> {
     strength: f32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     encoder_strength: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<f32>,
 }
 
 impl Setting for Vec<Lora> {
@@ -634,23 +638,30 @@ impl Setting for Vec<Lora> {
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         for lora in self {
-            let name = lora.path.file_stem().map(|stem| format!("strength of {}", stem.to_string_lossy())).unwrap_or_default();
+            let stem = lora.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = format!("strength of {stem}");
             clamp_real(&mut lora.strength, &name, &Lora::STRENGTHS, 1.0, notes);
             if let Some(strength) = &mut lora.encoder_strength {
                 clamp_real(strength, &format!("{name} in text encoders"), &Lora::STRENGTHS, 1.0, notes);
             }
+            clamp_real(&mut lora.start, &format!("start of {stem}"), &SHARE, 0.0, notes);
+            clamp_real(&mut lora.end, &format!("end of {stem}"), &SHARE, ControlImage::USUAL_END, notes);
         }
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-        let store = |lora: &Lora| StoredLora { file: file(&lora.path), strength: lora.strength, encoder_strength: lora.encoder_strength };
+        let store = |lora: &Lora| {
+            let (start, end) = store_part_of_steps(lora.start, lora.end);
+            StoredLora { file: file(&lora.path), strength: lora.strength, encoder_strength: lora.encoder_strength, start, end }
+        };
         self.iter().map(store).collect()
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
         shorten(&mut stored, "LoRAs", MAX_FILES, reader.notes);
-        let mut restore = |StoredLora { file, strength, encoder_strength }: StoredLora<F>| {
-            Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength, encoder_strength })
+        let mut restore = |StoredLora { file, strength, encoder_strength, start, end }: StoredLora<F>| {
+            let lora = Lora { encoder_strength, ..Lora::new(reader.find(RequiredFile::Lora, file)?, strength) };
+            Some(Lora { start: start.unwrap_or(lora.start), end: end.unwrap_or(lora.end), ..lora })
         };
         stored.into_iter().filter_map(&mut restore).collect()
     }
@@ -734,8 +745,8 @@ impl Setting for Vec<EarlierSteps> {
             guidance: steps.guidance,
             distilled_guidance: steps.distilled_guidance,
             control_strength: steps.control_strength,
-            control_start: store_control_steps(steps.control_start, steps.control_end).0,
-            control_end: store_control_steps(steps.control_start, steps.control_end).1,
+            control_start: store_part_of_steps(steps.control_start, steps.control_end).0,
+            control_end: store_part_of_steps(steps.control_start, steps.control_end).1,
             loras: steps.loras.store(file),
         };
         self.iter().map(store).collect()

@@ -166,6 +166,16 @@ fn a_part_survives_json_and_an_empty_setting_is_told_from_none() {
 }
 
 #[test]
+fn a_lora_keeps_the_part_of_the_steps_in_which_it_acts() {
+    let mut recipe = full();
+    (recipe.loras[0].start, recipe.loras[0].end) = (0.25, 0.75);
+    assert_eq!(local(&stored(&recipe)), (recipe.clone(), Vec::new()));
+    (recipe.loras[0].start, recipe.loras[0].end) = (-1.0, f32::NAN);
+    assert_eq!(recipe.clamp().iter().filter(|note| note.contains("of ink")).count(), 2);
+    assert!(!recipe.loras[0].has_range());
+}
+
+#[test]
 fn a_recipe_comes_back_with_its_paths() {
     assert_eq!(local(&stored(&full())), (full(), Vec::new()));
     let pixels = Recipe { mask: Rgb8::new(1, 1, vec![1, 2, 3]).map(ImageSource::Pixels), ..Recipe::default() };

@@ -1,6 +1,6 @@
 //! Skip-layer guidance.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,29 @@ impl SkipLayers {
     pub const MAX_LAYERS: usize = 200;
     /// The highest number of a layer.
     pub const MAX_LAYER: u32 = 1000;
+
+    /// Steps of so many in which it acts: those after the first number of them, up to the second. As
+    /// stable-diffusion.cpp counts them: of the noise levels, one more than steps.
+    #[must_use]
+    pub fn steps(&self, all: u32) -> Range<u32> {
+        let level = |part: f32| (part * (all as f32 + 1.0)) as u32;
+        level(self.start)..level(self.end).saturating_sub(1)
+    }
+
+    /// Has it begin after so many of all steps.
+    pub fn start_after(&mut self, steps: u32, all: u32) {
+        self.start = if steps == 0 { 0.0 } else { part_at(steps, all) };
+    }
+
+    /// Has it end after so many of all steps.
+    pub fn end_after(&mut self, steps: u32, all: u32) {
+        self.end = part_at(steps + 1, all);
+    }
+}
+
+/// The part of the steps at a noise level: half of one above it, so that no rounding leads below.
+fn part_at(level: u32, all: u32) -> f32 {
+    ((level as f32 + 0.5) / (all as f32 + 1.0)).min(1.0)
 }
 
 impl Default for SkipLayers {

@@ -27,9 +27,8 @@ impl Recipe {
             StepShare::All => until,
             StepShare::Control => count(&|step| self.has_control_in(step, all, pass)),
             StepShare::SkipLayers => self.skip_layers.as_ref().map_or(0, |skip| {
-                // As stable-diffusion.cpp counts them: of the noise levels, one more than steps.
-                let level = |part: f32| (part * (all as f32 + 1.0)) as u32;
-                count(&|step| step > level(skip.start) && step < level(skip.end))
+                let range = skip.steps(all);
+                count(&|step| step > range.start && step <= range.end)
             }),
         }
     }
@@ -41,9 +40,20 @@ impl Recipe {
         // The first pass has the steps of a branch.
         let earlier = self.earlier_steps.iter().find(|earlier| pass == 0 && step <= earlier.until_step);
         let (start, end) = earlier.map_or((*start, *end), |earlier| (earlier.control_start, earlier.control_end));
-        let begins_after = step.saturating_sub(1) as f32 / all as f32;
-        begins_after >= start && begins_after < end
+        begins_after(step, all, start) && !begins_after(step, all, end)
     }
+}
+
+/// True where a step, from 1, of so many begins after this part of them, 0 to 1.
+fn begins_after(step: u32, all: u32, part: f32) -> bool {
+    step.saturating_sub(1) as f32 / all as f32 >= part
+}
+
+/// Steps of so many that begin before this part of them, 0 to 1: what begins after that part has
+/// the steps after these.
+#[must_use]
+pub fn steps_before(part: f32, all: u32) -> u32 {
+    (1..=all).find(|step| begins_after(*step, all, part)).map_or(all, |step| step - 1)
 }
 
 #[cfg(test)]
@@ -67,6 +77,16 @@ mod tests {
         assert_eq!(steps(&Recipe { control: None, ..second }, 0), 0);
         let branch = Recipe { earlier_steps: controlled(0.0, 1.0).steps_until(3, None), ..controlled(0.8, 1.0) };
         assert_eq!(steps(&branch, 0), 5, "its first steps are those of another picture");
+    }
+
+    #[test]
+    fn a_part_of_the_steps_ends_between_two_of_them() {
+        for all in 1..=60 {
+            for before in 0..=all {
+                assert_eq!(steps_before(before as f32 / all as f32, all), before, "{before} of {all}");
+            }
+        }
+        assert_eq!([steps_before(0.31, 10), steps_before(0.3, 10), steps_before(2.0, 10), steps_before(-1.0, 10)], [4, 3, 10, 0]);
     }
 
     #[test]

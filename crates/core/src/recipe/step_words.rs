@@ -1,29 +1,31 @@
-//! Words that change over the steps, as the earlier steps that compute them.
+//! Words and LoRAs that change over the steps, as the earlier steps that compute them.
 
-use super::{EarlierSteps, Recipe};
+use super::{EarlierSteps, Lora, Recipe};
 use crate::words::{Prompt, StepWords};
 use atelier_language::tr;
 
-/// Ranges of steps that the words of one picture may make: each is a call of the engine, and as many
-/// recipes are held while they are computed.
-pub const MAX_WORD_CHANGES: usize = 64;
+/// Ranges of steps that the words and LoRAs of one picture may make: each is a call of the engine,
+/// and as many recipes are held while they are computed.
+pub const MAX_STEP_RANGES: usize = 64;
 
 impl Recipe {
-    /// True where words of a prompt change over the steps.
+    /// True where words of a prompt, or LoRAs, change over the steps.
     #[must_use]
     pub fn changes_over_steps(&self) -> bool {
         let earlier = self.earlier_steps.iter().flat_map(|steps| [&steps.prompt, &steps.negative_prompt]);
-        earlier.chain([&self.prompt, &self.negative_prompt]).any(|prompt| Prompt::parse(prompt).changes_over_steps())
+        let mut prompts = earlier.chain([&self.prompt, &self.negative_prompt]);
+        let mut loras = self.earlier_steps.iter().flat_map(|steps| &steps.loras).chain(&self.loras);
+        loras.any(Lora::has_range) || prompts.any(|prompt| Prompt::parse(prompt).changes_over_steps())
     }
 
-    /// Gives each range of steps its own words. `steps`: of the whole picture, also where this is a
-    /// draft of it. The prompts that remain change no more.
+    /// Gives each range of steps its own words and LoRAs. `steps`: of the whole picture, also where
+    /// this is a draft of it. The prompts and LoRAs that remain change no more.
     ///
     /// # Errors
     ///
-    /// A sentence where there would be more than [`MAX_WORD_CHANGES`] ranges; the recipe is then as
+    /// A sentence where there would be more than [`MAX_STEP_RANGES`] ranges; the recipe is then as
     /// it was.
-    pub fn spread_words(&mut self, steps: u32) -> Result<(), String> {
+    pub fn spread_over_steps(&mut self, steps: u32) -> Result<(), String> {
         let end = self.draft_step().unwrap_or(steps).max(1);
         // These steps have the noise of the picture itself, whichever of a batch that is.
         let own = EarlierSteps { seed: None, ..EarlierSteps::of(self, end) };
@@ -31,25 +33,36 @@ impl Recipe {
         let mut before = 0;
         for part in self.earlier_steps.iter().chain([&own]) {
             let [prompts, negative] =
-                [&part.prompt, &part.negative_prompt].map(|text| Prompt::parse(text).over_steps(steps, MAX_WORD_CHANGES));
+                [&part.prompt, &part.negative_prompt].map(|text| Prompt::parse(text).over_steps(steps, MAX_STEP_RANGES));
             let (Some(prompts), Some(negative)) = (prompts, negative) else { return Err(too_many()) };
-            let ends = prompts.iter().chain(&negative).map(|it| it.until_step).filter(|end| (before + 1..part.until_step).contains(end));
-            let mut ends: Vec<u32> = ends.chain([part.until_step]).collect();
+            let words = prompts.iter().chain(&negative).map(|it| it.until_step);
+            let loras = part.loras.iter().map(|lora| lora.steps(steps)).flat_map(|range| [range.start, range.end]);
+            let mut ends: Vec<u32> = words.chain(loras).filter(|end| (before + 1..part.until_step).contains(end)).collect();
+            ends.push(part.until_step);
             ends.sort_unstable();
             ends.dedup();
-            if spread.len() + ends.len() > MAX_WORD_CHANGES {
-                return Err(too_many());
+            let first = spread.len();
+            for until_step in ends {
+                let range = EarlierSteps {
+                    until_step,
+                    prompt: words_at(&prompts, until_step),
+                    negative_prompt: words_at(&negative, until_step),
+                    loras: loras_at(&part.loras, until_step, steps),
+                    ..part.clone()
+                };
+                // Steps with the same settings are one range.
+                match spread.get_mut(first..).and_then(<[_]>::last_mut).filter(|last| last.has_settings_of(&range)) {
+                    Some(last) => last.until_step = until_step,
+                    None => spread.push(range),
+                }
+                if spread.len() > MAX_STEP_RANGES {
+                    return Err(too_many());
+                }
             }
-            spread.extend(ends.into_iter().map(|until_step| EarlierSteps {
-                until_step,
-                prompt: words_at(&prompts, until_step),
-                negative_prompt: words_at(&negative, until_step),
-                ..part.clone()
-            }));
             before = part.until_step;
         }
         if let Some(last) = spread.pop() {
-            (self.prompt, self.negative_prompt) = (last.prompt, last.negative_prompt);
+            (self.prompt, self.negative_prompt, self.loras) = (last.prompt, last.negative_prompt, last.loras);
         }
         self.earlier_steps = spread;
         Ok(())
@@ -60,8 +73,17 @@ fn words_at(ranges: &[StepWords], step: u32) -> String {
     ranges.iter().find(|it| it.until_step >= step).or(ranges.last()).map(|it| it.prompt.clone()).unwrap_or_default()
 }
 
+/// The LoRAs that act in a step, from 1; each of them in all steps of its range.
+fn loras_at(loras: &[Lora], step: u32, steps: u32) -> Vec<Lora> {
+    let acts = |lora: &&Lora| {
+        let range = lora.steps(steps);
+        step > range.start && step <= range.end
+    };
+    loras.iter().filter(acts).map(Lora::in_all_steps).collect()
+}
+
 fn too_many() -> String {
-    tr!("core-the-words-of-the", max_word_changes = MAX_WORD_CHANGES)
+    tr!("core-words-and-loras-change", most = MAX_STEP_RANGES)
 }
 
 #[cfg(test)]
@@ -74,7 +96,7 @@ mod tests {
 
     /// The last step of each range with its words.
     fn spread(mut recipe: Recipe) -> Vec<(u32, String, String)> {
-        recipe.spread_words(10).unwrap();
+        recipe.spread_over_steps(10).unwrap();
         assert!(!recipe.changes_over_steps());
         let end = recipe.draft_step().unwrap_or(10);
         let earlier = recipe.earlier_steps.into_iter().map(|it| (it.until_step, it.prompt, it.negative_prompt));
@@ -94,6 +116,29 @@ mod tests {
         let turns = spread(recipe("[a|b]"));
         assert_eq!(turns.len(), 10);
         assert_eq!(turns[8..], [range(9, "a", ""), range(10, "b", "")]);
+    }
+
+    /// The last step of each range with the strengths of its LoRAs.
+    fn spread_loras(ranges: &[(f32, f32, f32)]) -> Vec<(u32, Vec<f32>)> {
+        let loras = ranges.iter().map(|(strength, start, end)| Lora { start: *start, end: *end, ..Lora::new("ink".into(), *strength) });
+        let mut recipe = Recipe { loras: loras.collect(), ..recipe("a lake") };
+        recipe.spread_over_steps(10).unwrap();
+        assert!(!recipe.changes_over_steps());
+        let last = EarlierSteps::of(&recipe, 10);
+        let strengths = |loras: &[Lora]| loras.iter().map(|lora| lora.strength).collect();
+        recipe.earlier_steps.iter().chain([&last]).map(|it| (it.until_step, strengths(&it.loras))).collect()
+    }
+
+    #[test]
+    fn loras_in_a_part_of_the_steps_are_earlier_steps() {
+        assert_eq!(spread_loras(&[(0.8, 0.0, 0.4)]), [(4, vec![0.8]), (10, vec![])]);
+        assert_eq!(spread_loras(&[(0.8, 0.4, 1.0)]), [(4, vec![]), (10, vec![0.8])]);
+        assert_eq!(spread_loras(&[(0.8, 0.0, 0.4), (0.5, 0.2, 0.7)]), [(2, vec![0.8]), (4, vec![0.8, 0.5]), (7, vec![0.5]), (10, vec![])]);
+        assert_eq!(spread_loras(&[(0.8, 0.0, 1.0)]), [(10, vec![0.8])], "one range");
+        assert_eq!(spread_loras(&[(0.8, 0.7, 0.3)]), [(10, vec![])], "it never acts");
+        assert_eq!(spread_loras(&[(0.8, 0.0, 0.4), (0.8, 0.4, 1.0)]), [(10, vec![0.8])], "the same in all steps");
+        let words = Recipe { loras: vec![Lora { end: 0.4, ..Lora::new("ink".into(), 1.0) }], ..recipe("[day:night:7]") };
+        assert_eq!(spread(words), [range(4, "day", ""), range(7, "day", ""), range(10, "night", "")]);
     }
 
     #[test]
@@ -116,7 +161,7 @@ mod tests {
     #[test]
     fn a_batch_has_the_noise_of_each_picture() {
         let mut batch = recipe("[day:night:0.4]");
-        batch.spread_words(10).unwrap();
+        batch.spread_over_steps(10).unwrap();
         assert!(!Recipe { seed: 8, ..batch }.has_new_noise());
     }
 
@@ -124,7 +169,7 @@ mod tests {
     fn more_changes_than_are_computed_are_told() {
         let mut wild = Recipe { steps: 100, ..recipe("[a|b]") };
         let before = wild.clone();
-        assert!(wild.spread_words(100).unwrap_err().contains("64"));
+        assert!(wild.spread_over_steps(100).unwrap_err().contains("64"));
         assert_eq!(wild, before);
     }
 }

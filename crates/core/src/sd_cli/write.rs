@@ -77,6 +77,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if !recipe.earlier_steps.is_empty() {
         line.left_out.push(tr!("core-the-steps-of-an").to_owned());
     }
+    if recipe.loras.iter().any(Lora::has_range) {
+        line.left_out.push(tr!("core-the-steps-of-a-lora").to_owned());
+    }
     if recipe.seed_blend.is_some() {
         line.left_out.push(tr!("core-the-second-seed-sd").to_owned());
     }

@@ -20,6 +20,7 @@ mod lora;
 mod over_steps;
 mod parse;
 mod span;
+mod step_change;
 #[cfg(test)]
 mod tests;
 mod typed_name;
@@ -30,6 +31,7 @@ pub use expand::{Expansion, MAX_WILDCARDS_DEEP, NoWildcards, Wildcards};
 pub use lora::{LoraTag, take_loras, take_loras_if};
 pub use over_steps::StepWords;
 pub use span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind, When};
+pub use step_change::StepChange;
 pub use typed_name::{NameKind, TypedName};
 
 /// Brackets that are open at once: the next ones are letters.

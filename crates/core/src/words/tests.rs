@@ -366,6 +366,36 @@ proptest! {
     }
 
     #[test]
+    fn a_change_that_is_moved_is_the_only_one(
+        (before, from, to, after) in (prompts(), "[a-z ]{0,5}", "[a-z é]{0,5}", prompts()),
+        number in prop::sample::select(vec!["0.4", ".5", "1.0", "0", "7", " 12 ", "+3", "1.5"]),
+        which in any::<prop::sample::Index>(),
+        (steps, done) in (1_u32..60, 0_u32..60),
+    ) {
+        let text = format!("{before}[{from}:{to}:{number}]{after}");
+        let prompt = Prompt::parse(&text);
+        let changes = prompt.step_changes();
+        // What is around it may make letters of its brackets.
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let (at, done) = (which.index(changes.len()), done.min(steps));
+        let number = changes[at].number.clone();
+        let moved = prompt.with_change_after(changes[at].group, done, steps).unwrap();
+        // Every byte beside the number.
+        prop_assert!(moved.starts_with(&text[..number.start]) && moved.ends_with(&text[number.end..]));
+        prop_assert!(moved.len() >= text.len() - number.len());
+        let again = Prompt::parse(&moved).step_changes();
+        prop_assert_eq!(again.len(), changes.len());
+        for (index, (new, old)) in again.iter().zip(&changes).enumerate() {
+            let expected = if index == at { done } else { old.when.steps_before(steps) };
+            prop_assert_eq!(new.when.steps_before(steps), expected);
+            // A share stays a share, so that the change stays where it is in a picture of other steps.
+            prop_assert_eq!(matches!(new.when, When::Share(_)), matches!(old.when, When::Share(_)) || (index == at && done == 0));
+        }
+    }
+
+    #[test]
     fn a_text_of_letters_alone_is_one_piece(text in "[a-z ,.!?é]{1,40}") {
         let prompt = Prompt::parse(&text);
         prop_assert_eq!(prompt.spans, [Span { range: 0..text.len(), kind: SpanKind::Words }]);

@@ -367,7 +367,14 @@ impl<'a> Generator<'a> {
         if let Some(records) = self.engine.cache.steps().get(&key, until) {
             return Ok(records);
         }
-        let first = self.first_steps(session, input)?;
+        let mut first = self.first_steps(session, input)?;
+        // Where fewer steps are kept than are wanted, only the others are computed.
+        if first.restart.is_none()
+            && let Some((kept, steps)) = self.engine.cache.steps().get_same(&key, &self.shard.computes_by())
+            && first.replay.as_ref().is_none_or(|(_, own)| *own < steps)
+        {
+            first.replay = Some((kept, steps));
+        }
         // However large: without them there is no branch.
         let steps = first.params(Some(until), u64::MAX);
         let (_, records) = self.call(session, input, &steps)?;

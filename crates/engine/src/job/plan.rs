@@ -158,7 +158,7 @@ pub(super) fn prepare(
     }
     limit_earlier_steps(&mut recipe, &mut notes);
     if recipe.changes_over_steps() {
-        spread_words(&mut recipe, &mut notes)?;
+        spread_over_steps(&mut recipe, &mut notes)?;
     }
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
@@ -369,13 +369,13 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
 }
 
-/// Gives each range of steps the words that the prompt says of it.
-fn spread_words(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) -> Result<(), JobError> {
+/// Gives each range of steps the words that the prompt says of it, and its LoRAs.
+fn spread_over_steps(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) -> Result<(), JobError> {
     let failed = |sentence| JobError::new(sentence, tr!("engine-write-fewer-changes-in"));
-    recipe.spread_words(recipe.steps_in_pass(0)).map_err(failed)?;
+    recipe.spread_over_steps(recipe.steps_in_pass(0)).map_err(failed)?;
     let Some(looks_back) = looks_back(recipe).filter(|_| !recipe.earlier_steps.is_empty()) else { return Ok(()) };
     recipe.earlier_steps.clear();
-    let sentence = tr!("engine-the-words-do-not", looks_back);
+    let sentence = tr!("engine-words-and-loras-do-not", looks_back);
     notes.push(PictureNote::changed(sentence));
     Ok(())
 }

@@ -32,10 +32,9 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: 
 
 /// What makes steps depend on more than the latents that the step before left.
 pub(super) fn looks_back(recipe: &Recipe) -> Option<&'static str> {
-    let has_momentum = || recipe.sampler_argument("apg_momentum").is_some_and(|momentum| momentum != 0.0);
     match recipe.step_cache {
         Some(_) => Some(tr!("engine-a-step-cache")),
-        None if has_momentum() => Some(tr!("engine-apgs-momentum")),
+        None if recipe.has_momentum() => Some(tr!("engine-apgs-momentum")),
         None => None,
     }
 }

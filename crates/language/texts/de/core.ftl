@@ -230,7 +230,7 @@ core-write-1-computed-and = 1 (berechnet) und 0 (darf wiederverwendet werden) an
 core-write-a-number-for = eine Zahl für { $name } angeben
 core-is-not-one-of = { $name } gehört nicht zu { $known }
 core-write-name-value-in = name=value anstelle von { $pair } angeben
-core-the-words-of-the = Die Wörter des Prompts ändern sich im Lauf der Schritte mehr als { $max_word_changes }-mal.
+core-words-and-loras-change = Wörter und LoRAs ändern sich im Lauf der Schritte mehr als { $most }-mal.
 core-there-is-no-list = Es gibt keine Wortliste namens { $value }.
 core-has-a-bracket-that = hat eine nicht geschlossene Klammer (
 core-has-too-many-repetitions = hat zu viele Wiederholungen
@@ -294,6 +294,7 @@ core-splitting-the-batch-over = Das Aufteilen des Stapels auf { $split_batch }: 
 core-sd-cli-makes-a = sd-cli erzeugt einen Stapel auf einem Gerät: --split-batch gibt es nur in Atelier.
 core-streaming-other-layers-than = Das Streamen anderer Schichten als der des Diffusionsmodells: sd-cli streamt nur diese.
 core-devices-of-single-text = Geräte einzelner Text-Encoder (te.t5 und ähnliche): sd-cli kennt ein Gerät für alle und lehnt sie ab.
+core-the-steps-of-a-lora = Die Schritte eines LoRA: Bei sd-cli wirkt es in allen.
 core-the-steps-of-the = Die Schritte des ControlNet: sd-cli steuert alle.
 core-the-preprocessor-of-the = Die Vorverarbeitung des Kontrollbilds: sd-cli hat nur Canny.
 core-the-control-picture = Das Kontrollbild

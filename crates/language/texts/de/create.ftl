@@ -583,6 +583,27 @@ create-height-in-pixels = Höhe in Pixeln.
 create-this-model-works-best = Dieses Modell arbeitet am besten bei etwa { $usual } × { $usual_2 }. Das Bild in dieser Größe erzeugen, dann hochskalieren.
 create-pixels-2 = { $target } × { $target_2 } Pixel
 create-shape = Form { $name }
+create-unfold-the-ruler-of = Lineal der Schritte ausklappen
+create-fold-the-ruler-of = Lineal der Schritte einklappen
+create-drag-words-loras-and = Wörter, LoRAs und Vorlagen auf die Schritte ziehen, in denen sie wirken.
+create-the-ruler-of-steps-is = Das Lineal der Schritte ist unter „Erstellen“.
+create-the-ruler-of-steps-is-open = Das Lineal der Schritte ist offen.
+create-the-ruler-of-steps-is-folded = Das Lineal der Schritte ist eingeklappt.
+create-ranges-of-steps = { $count ->
+        [one] ein Bereich
+       *[other] { $count } Bereiche
+    }
+create-computes-from-step = berechnet ab Schritt { $first } von { $steps }
+create-earlier-steps-are-those = Die früheren Schritte sind die eines Bildes dieser Sitzung. Hält der Speicher sie nicht mehr, werden alle Schritte berechnet, zum selben Bild.
+create-a-new-seed-computes = Ein neuer Seed berechnet alle Schritte.
+create-write-from-to-when = Noch hat hier nichts einen Bereich von Schritten. [von:zu:0.4] im Prompt schreiben oder ein LoRA oder Kontrollbild hinzufügen.
+create-in-no-step = „{ $words }“ in keinem Schritt
+create-from-step-to = „{ $words }“ von Schritt { $first } bis { $last }
+create-start-of = Anfang von { $what }
+create-end-of = Ende von { $what }
+create-earlier = Früheres Bild
+create-control = Kontrolle
+create-drag-this-border-or = { $name }. Diese Grenze ziehen oder die Pfeiltasten, Pos1 und Ende nutzen.
 create-step-of-2 = Schritt { $before } von { $steps }
 create-show-the-steps-of = Die Schritte dieses Bildes zeigen. Die Pfeiltasten wechseln zwischen Schritten.
 create-step-of-this-picture = Schritt dieses Bildes

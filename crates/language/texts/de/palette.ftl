@@ -39,6 +39,7 @@ palette-eyedropper-colour-picker-color = eyedropper colour picker color picker p
 palette-inpaint-inpainting = inpaint inpainting übermalen ausbessern
 palette-regional-prompt-area = regional prompt area regionaler prompt bereich fläche
 palette-controlnet-pose-depth-canny-2 = controlnet pose depth canny tiefe kanten umrisse
+palette-schedule-timeline-prompt-editing = zeitplan zeitleiste prompt editing schritte bereich schedule timeline
 palette-remove-background-rembg-matting = remove background rembg matting transparent segmentation alpha hintergrund entfernen freistellen durchsichtig segmentierung
 palette-adetailer-face-detailer-detect = adetailer face detailer detect hands yolo gesicht verbessern erkennen hände
 palette-zen-distraction-free-fullscreen = zen distraction free fullscreen preview ablenkungsfrei vollbild vorschau

@@ -230,7 +230,7 @@ core-write-1-computed-and = write 1 (computed) and 0 (may be reused), separated 
 core-write-a-number-for = write a number for { $name }
 core-is-not-one-of = { $name } is not one of { $known }
 core-write-name-value-in = write name=value in place of { $pair }
-core-the-words-of-the = The words of the prompt change more than { $max_word_changes } times over the steps.
+core-words-and-loras-change = Words and LoRAs change more than { $most } times over the steps.
 core-there-is-no-list = There is no list of words named { $value }.
 core-has-a-bracket-that = has a bracket ( that is not closed
 core-has-too-many-repetitions = has too many repetitions
@@ -294,6 +294,7 @@ core-splitting-the-batch-over = Splitting the batch over { $split_batch }: { $wo
 core-sd-cli-makes-a = sd-cli makes a batch on one device: --split-batch is Atelier's own.
 core-streaming-other-layers-than = Streaming other layers than the diffusion model's: sd-cli streams those alone.
 core-devices-of-single-text = Devices of single text encoders (te.t5 and its like): sd-cli knows one device for all, and refuses them.
+core-the-steps-of-a-lora = The steps of a LoRA: in sd-cli it acts in all of them.
 core-the-steps-of-the = The steps of the ControlNet: sd-cli controls all of them.
 core-the-preprocessor-of-the = The preprocessor of the control picture: sd-cli has Canny alone.
 core-the-control-picture = The control picture

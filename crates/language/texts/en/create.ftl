@@ -563,6 +563,27 @@ create-height-in-pixels = Height in pixels.
 create-this-model-works-best = This model works best at about { $usual } × { $usual_2 }. Make the picture there, then upscale it.
 create-pixels-2 = { $target } × { $target_2 } pixels
 create-shape = Shape { $name }
+create-unfold-the-ruler-of = Unfold the ruler of steps
+create-fold-the-ruler-of = Fold the ruler of steps
+create-drag-words-loras-and = Drag words, LoRAs and guides to the steps in which they act.
+create-the-ruler-of-steps-is = The ruler of steps is in Create.
+create-the-ruler-of-steps-is-open = The ruler of steps is open.
+create-the-ruler-of-steps-is-folded = The ruler of steps is folded.
+create-ranges-of-steps = { $count ->
+        [one] one range
+       *[other] { $count } ranges
+    }
+create-computes-from-step = computes from step { $first } of { $steps }
+create-earlier-steps-are-those = The earlier steps are those of a picture of this session. If memory no longer holds them, all steps are computed, to the same picture.
+create-a-new-seed-computes = A new seed computes all steps.
+create-write-from-to-when = Nothing here has a range of steps yet. Write [from:to:0.4] in the prompt, or add a LoRA or a control picture.
+create-in-no-step = ‘{ $words }’ in no step
+create-from-step-to = ‘{ $words }’ from step { $first } to { $last }
+create-start-of = Start of { $what }
+create-end-of = End of { $what }
+create-earlier = Earlier picture
+create-control = Control
+create-drag-this-border-or = { $name }. Drag this border, or use the arrow keys, Home and End.
 create-step-of-2 = Step { $before } of { $steps }
 create-show-the-steps-of = Show the steps of this picture. Use the arrow keys to move between steps.
 create-step-of-this-picture = Step of this picture

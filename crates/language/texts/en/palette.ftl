@@ -39,6 +39,7 @@ palette-eyedropper-colour-picker-color = eyedropper colour picker color picker
 palette-inpaint-inpainting = inpaint inpainting
 palette-regional-prompt-area = regional prompt area
 palette-controlnet-pose-depth-canny-2 = controlnet pose depth canny
+palette-schedule-timeline-prompt-editing = schedule timeline prompt editing steps range interval
 palette-remove-background-rembg-matting = remove background rembg matting transparent segmentation alpha
 palette-adetailer-face-detailer-detect = adetailer face detailer detect hands yolo
 palette-zen-distraction-free-fullscreen = zen distraction free fullscreen preview

@@ -230,7 +230,7 @@ core-write-1-computed-and = 1（計算する）と0（再利用してよい）�
 core-write-a-number-for = { $name }の数値を書いてください
 core-is-not-one-of = { $name }は{ $known }のいずれでもありません
 core-write-name-value-in = { $pair }の代わりに、名前=値の形で書いてください
-core-the-words-of-the = プロンプトの語が、ステップの途中で{ $max_word_changes }回を超えて変わります。
+core-words-and-loras-change = 語とLoRAが、ステップの途中で{ $most }回を超えて変わります。
 core-there-is-no-list = { $value }という名前の語のリストはありません。
 core-has-a-bracket-that = 閉じていない括弧(があります
 core-has-too-many-repetitions = 繰り返しが多すぎます
@@ -294,6 +294,7 @@ core-splitting-the-batch-over = { $split_batch }へのバッチの分割：{ $wo
 core-sd-cli-makes-a = sd-cliはバッチを1つのデバイスで作ります。--split-batchはAtelier独自のものです。
 core-streaming-other-layers-than = 拡散モデル以外の層のストリーミング：sd-cliは拡散モデルの層だけをストリーミングします。
 core-devices-of-single-text = 個々のテキストエンコーダー（te.t5など）のデバイス：sd-cliでは全体で1つだけで、個別の指定は拒否されます。
+core-the-steps-of-a-lora = LoRAのステップ：sd-cliではすべてのステップで働きます。
 core-the-steps-of-the = ControlNetのステップ：sd-cliはすべてのステップをコントロールします。
 core-the-preprocessor-of-the = コントロール画像のプリプロセッサー：sd-cliにはCannyしかありません。
 core-the-control-picture = コントロール画像

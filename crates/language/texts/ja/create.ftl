@@ -563,6 +563,26 @@ create-height-in-pixels = 高さ（ピクセル）。
 create-this-model-works-best = このモデルは{ $usual } × { $usual_2 }程度が最適です。その大きさで画像を作ってから、アップスケールしてください。
 create-pixels-2 = { $target } × { $target_2 }ピクセル
 create-shape = 縦横比{ $name }
+create-unfold-the-ruler-of = ステップの目盛りを開く
+create-fold-the-ruler-of = ステップの目盛りを折りたたむ
+create-drag-words-loras-and = 語、LoRA、ガイドを、働くステップまでドラッグします。
+create-the-ruler-of-steps-is = ステップの目盛りは「作成」にあります。
+create-the-ruler-of-steps-is-open = ステップの目盛りは開いています。
+create-the-ruler-of-steps-is-folded = ステップの目盛りは折りたたまれています。
+create-ranges-of-steps = { $count ->
+       *[other] { $count }個の範囲
+    }
+create-computes-from-step = ステップ{ $first }/{ $steps }から計算
+create-earlier-steps-are-those = それより前のステップは、このセッションの画像のものです。メモリーに残っていなければすべてのステップを計算し、同じ画像になります。
+create-a-new-seed-computes = 新しいシードではすべてのステップを計算します。
+create-write-from-to-when = ステップの範囲を持つものはまだありません。プロンプトに[from:to:0.4]と書くか、LoRAかコントロール画像を追加してください。
+create-in-no-step = 「{ $words }」はどのステップでも働きません
+create-from-step-to = 「{ $words }」ステップ{ $first }～{ $last }
+create-start-of = { $what }の始まり
+create-end-of = { $what }の終わり
+create-earlier = 以前の画像
+create-control = コントロール
+create-drag-this-border-or = { $name }。この境界をドラッグするか、矢印キー、Home、Endを使ってください。
 create-step-of-2 = ステップ{ $before }/{ $steps }
 create-show-the-steps-of = この画像のステップを表示します。矢印キーでステップを移動できます。
 create-step-of-this-picture = この画像のステップ

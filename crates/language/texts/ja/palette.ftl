@@ -39,6 +39,7 @@ palette-eyedropper-colour-picker-color = eyedropper colour picker color picker �
 palette-inpaint-inpainting = inpaint inpainting インペイント 描き直し
 palette-regional-prompt-area = regional prompt area 領域別 プロンプト 範囲 エリア
 palette-controlnet-pose-depth-canny-2 = controlnet pose depth canny コントロールネット ポーズ 深度 輪郭
+palette-schedule-timeline-prompt-editing = スケジュール タイムライン プロンプト編集 ステップ 範囲
 palette-remove-background-rembg-matting = remove background rembg matting transparent segmentation alpha 背景削除 背景除去 透過 透明 切り抜き セグメンテーション アルファ
 palette-adetailer-face-detailer-detect = adetailer face detailer detect hands yolo 顔 手 検出 修正
 palette-zen-distraction-free-fullscreen = zen distraction free fullscreen preview 集中 全画面 フルスクリーン プレビュー

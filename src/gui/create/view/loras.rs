@@ -10,7 +10,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::loras::{KnownLora, known_loras};
+use crate::gui::create::loras::{KnownLora, known_loras, lora_name};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -288,8 +288,4 @@ fn last_picture(ui: &mut Ui, state: &State, name: &str, side: f32) {
     let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::hover());
     widgets::paint_square(ui, texture, rect);
     response.on_hover_text(tr!("create-the-last-picture-made", name));
-}
-
-fn lora_name(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
