@@ -2,7 +2,8 @@
 //! download speed: `-- --downloads`; the processor's arithmetic: `-- --cpu`; the gallery with
 //! 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`; seams of painted
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
-//! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`.
+//! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`; what
+//! the real window takes of the processor in each view: `-- --window [--secs N]`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -32,6 +33,9 @@ mod rows;
 mod seams;
 #[path = "parts/time.rs"]
 mod time;
+#[cfg(target_os = "linux")]
+#[path = "parts/window.rs"]
+mod window;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -80,6 +84,10 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--canvas") {
         return canvas::measure();
+    }
+    #[cfg(target_os = "linux")]
+    if arguments.iter().any(|argument| argument == "--window") {
+        return window::measure(value("--secs").and_then(|secs| secs.parse().ok()).unwrap_or(30));
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;
