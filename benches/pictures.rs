@@ -3,7 +3,8 @@
 //! 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`; seams of painted
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
 //! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
-//! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`.
+//! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what the real window takes of
+//! the processor in each view: `-- --window [--secs N]`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -33,6 +34,9 @@ mod rows;
 mod seams;
 #[path = "parts/time.rs"]
 mod time;
+#[cfg(target_os = "linux")]
+#[path = "parts/window.rs"]
+mod window;
 #[path = "parts/words.rs"]
 mod words;
 
@@ -86,6 +90,10 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--words") {
         return words::measure();
+    }
+    #[cfg(target_os = "linux")]
+    if arguments.iter().any(|argument| argument == "--window") {
+        return window::measure(value("--secs").and_then(|secs| secs.parse().ok()).unwrap_or(30));
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder)?;

@@ -71,6 +71,7 @@ const BLOCKING: &[&str] = &[
     "crate::gui::create::work",
     "crate::gui::dialog",
     "crate::gui::files",
+    "crate::gui::frame_cost",
     "crate::gui::guides::work",
     "crate::gui::identify",
     "crate::gui::sharing::work",
@@ -231,6 +232,7 @@ const RULES: &[Rule] = &[
             "src/gui/guides/work.rs",
             "src/gui/dialog.rs",
             "src/gui/files.rs",
+            "src/gui/frame_cost.rs",
             "src/gui/identify.rs",
             // The threads themselves.
             "src/gui/workers.rs",

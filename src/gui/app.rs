@@ -29,12 +29,14 @@ use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
+use crate::gui::pace::{self, FramePace};
 use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, LanguageChoice, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
-    canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, sharing, styles, theme,
+    canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, sharing,
+    styles, theme,
 };
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -168,6 +170,7 @@ impl App {
         let language = LanguageChoice { chosen: settings.language, system: options.system_language };
         language.apply();
         theme::install(ctx);
+        ctx.add_plugin(FramePace::default());
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || due::wake(&waker));
@@ -406,6 +409,18 @@ impl App {
         if let Some(secs) = self.state.notices.expire(ctx.time(), overlays::is_notice_pointed_at(ctx)) {
             due::wake_in(ctx, secs);
         }
+        self.pace_frames(ctx);
+    }
+
+    /// Says whether jobs compute, which leaves little of the processor to drawing, and has what that
+    /// takes looked at.
+    fn pace_frames(&self, ctx: &egui::Context) {
+        let shared = &self.state.shared;
+        let is_computing = shared.jobs.at_work().chain(shared.jobs_of_others.at_work()).next().is_some();
+        if pace::set_computing(ctx, is_computing) {
+            let ctx = ctx.clone();
+            self.background.run_silently(Worker::Files, move || pace::looked(&ctx, frame_cost::cores(), frame_cost::drawing_secs()));
+        }
     }
 
     /// Has the settings written.
@@ -610,7 +625,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             }
             if matches!(event, Event::End { .. }) {
                 context.shared.jobs_of_others.remove(id);
-                devices::requests::list_devices(devices, context);
+                devices::requests::list_devices(context);
             }
             return;
         }
@@ -696,7 +711,7 @@ fn is_for_others(event: &Event, job: &mut EngineJob) -> bool {
 
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
-    devices::requests::list_devices(devices, context);
+    devices::requests::list_devices(context);
     create::pictures::job_ended(create, job, matches!(end, End::Done { .. }));
     if let (End::Done { timings, pictures, .. }, Some(job)) = (&end, &ended) {
         devices::requests::job_done(devices, job, timings, pictures.len());

@@ -8,20 +8,29 @@ use std::time::Duration;
 
 use eframe::egui;
 
+use crate::gui::pace::{self, Urgency};
+
 /// `egui` wakes up to a frame early, since drawing takes time; a moment later there is nothing left
 /// to wait for.
 const MARGIN_SECS: f32 = 0.02;
 /// Asking for a frame "now" paints two; a millisecond paints one.
 const SOON: Duration = Duration::from_millis(1);
 
-/// Asks for a frame as soon as there can be one. May be called from any thread.
+/// Asks for a frame as soon as there may be one. May be called from any thread.
 pub(crate) fn wake(ctx: &egui::Context) {
-    ctx.request_repaint_after(SOON);
+    wake_for(ctx, Urgency::Soon);
 }
 
-/// Asks for the next frame of something that moves, these seconds after this one.
-pub(crate) fn animate(ctx: &egui::Context, secs: f64) {
-    ctx.request_repaint_after_secs(secs.max(0.0) as f32);
+/// Asks for a frame for something of this urgency. May be called from any thread.
+pub(crate) fn wake_for(ctx: &egui::Context, urgency: Urgency) {
+    ctx.request_repaint_after(SOON.max(Duration::from_secs_f64(pace::wait_secs(ctx, urgency))));
+}
+
+/// Asks for a frame once the second of `egui`'s clock is another: for what counts seconds, or only
+/// shows that it lives.
+pub(crate) fn wake_next_second(ctx: &egui::Context) {
+    let left = 1.0 - ctx.time().fract();
+    wake_in(ctx, left.max(pace::wait_secs(ctx, Urgency::Soon)));
 }
 
 /// Asks for a frame in these seconds. Who waits for a moment calls it in every frame until then;

@@ -12,6 +12,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
 use crate::gui::create::session::PictureFile;
+use crate::gui::engine_waker::EngineWaker;
 use crate::gui::shared::Closing;
 use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings, ThemeChoice};
@@ -30,6 +31,7 @@ mod board;
 mod canvas;
 mod create;
 mod dropped;
+mod frames;
 mod gallery;
 mod grid;
 mod history;
@@ -114,11 +116,14 @@ impl Studio {
     }
 
     fn of(options: Options, settings: Settings, size: [f32; 2], folder: tempfile::TempDir) -> Self {
-        let (handle, port) = channel(|| {});
+        let waker = EngineWaker::default();
+        let engine_waker = waker.clone();
+        let (handle, port) = channel(move || engine_waker.wake());
         let mut parts = Some((handle, settings));
         let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(
             move |ui, slot: &mut Option<App>| {
                 if let Some((handle, settings)) = parts.take() {
+                    waker.connect(ui.ctx(), handle.unread());
                     *slot = Some(App::new(ui.ctx(), handle, &options, settings).unwrap());
                 }
                 if let Some(app) = slot {

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use eframe::egui;
 
 use crate::gui::app::App;
-use crate::gui::due;
+use crate::gui::engine_waker::EngineWaker;
 use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
+use crate::gui::pace;
 use crate::gui::typed_path::parse_path;
 use crate::settings::{self, LoadedSettings, Settings, WindowPlace};
 use atelier_engine::{Handle, choose_cpu_math};
@@ -59,13 +59,10 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
     }
     // Before the engine starts. A flag has chosen already, and the environment may.
     choose_cpu_math(settings.cpu_math);
-    let slot: Arc<OnceLock<egui::Context>> = Arc::default();
-    let window = Arc::clone(&slot);
-    let handle = start_engine(Box::new(move || {
-        if let Some(ctx) = window.get() {
-            due::wake(ctx);
-        }
-    }));
+    let waker = EngineWaker::default();
+    let engine_waker = waker.clone();
+    let handle = start_engine(Box::new(move || engine_waker.wake()));
+    let unread = handle.unread();
     let native = native_options(&options, &settings);
     let create: eframe::AppCreator<'_> = Box::new(move |cc| {
         if let Some(place) = &settings.window {
@@ -87,8 +84,7 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
             terminated.store(true, Ordering::Release);
             ctx.request_repaint();
         });
-        // Only the first window of a process fills the slot; there is never another.
-        let _ = slot.set(cc.egui_ctx.clone());
+        waker.connect(&cc.egui_ctx, unread);
         cc.egui_ctx.request_repaint();
         Ok(Box::new(Framed(Some(app))))
     });
@@ -191,7 +187,10 @@ fn icon() -> Option<egui::IconData> {
 struct Framed(Option<App>);
 
 impl eframe::App for Framed {
-    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+    fn logic(&mut self, ctx: &egui::Context, frame: &mut eframe::Frame) {
+        if let Some(secs) = frame.info().cpu_usage {
+            pace::frame_took(ctx, secs.into());
+        }
         if let Some(app) = &mut self.0 {
             app.logic(ctx);
         }

@@ -46,6 +46,12 @@ pub fn memory_size(bytes: u64) -> String {
     if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
 }
 
+/// GiB with one decimal, as memory of devices is shown.
+#[must_use]
+pub fn gib_with_tenth(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / GIB as f64)
+}
+
 /// A duration in its two largest units; below ten seconds in tenths: `0.4 s`, `3 min 20 s`, `1 h 5
 /// min`.
 #[must_use]

@@ -66,6 +66,11 @@ impl<M> Mailbox<M> {
         }
     }
 
+    /// True where `holds` is, for every unread message.
+    pub fn all(&self, holds: impl FnMut(&M) -> bool) -> bool {
+        self.messages.lock().iter().all(holds)
+    }
+
     /// The oldest unread message, as soon as there is one.
     pub fn wait(&self) -> M {
         let mut messages = self.messages.lock();
@@ -156,6 +161,7 @@ mod tests {
             });
         }
         assert_eq!(woken.load(Ordering::Relaxed), 1);
+        assert!(mailbox.all(|(_, n)| *n > 0) && !mailbox.all(|(letter, _)| *letter == 'a'));
         assert_eq!((mailbox.wait(), mailbox.wait()), (('b', 2), ('a', 1)));
     }
 

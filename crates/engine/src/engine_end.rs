@@ -17,6 +17,9 @@ use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::Recipe;
 use atelier_language::tr;
 
+/// Time between two looks at devices that are watched.
+const WATCH_INTERVAL: Duration = Duration::from_secs(3);
+
 /// Jobs that may be open; a person never queues so many.
 const MAX_JOBS: usize = 4096;
 
@@ -43,7 +46,7 @@ pub(crate) enum WorkId {
 pub(crate) enum Input {
     /// A job to run.
     Job(JobId, Task),
-    /// A control to carry out; never `Cancel`.
+    /// A control to carry out; never `Cancel` or `WatchDevices`.
     Control(Control),
     /// The thread of this work is idle again.
     WorkEnded(WorkId),
@@ -88,6 +91,8 @@ struct Job {
 struct Queries {
     estimate: Option<Box<Recipe>>,
     devices: bool,
+    /// Time of the next look at the devices; `None` where nobody watches them.
+    next_look: Option<Instant>,
     /// Set when the answer to the estimate that is being made is not wanted any more.
     outdated: Arc<AtomicBool>,
 }
@@ -126,6 +131,10 @@ impl Dispatcher {
                     drop(state);
                     (self.output)(Event::End { job, end: End::Cancelled });
                 }
+            }
+            Request::Control(Control::WatchDevices(watches)) => {
+                state.queries.next_look = watches.then(|| Instant::now() + WATCH_INTERVAL);
+                self.changed.notify_all();
             }
             Request::Control(control) => {
                 state.pending_changes += usize::from(changes_devices(&control));
@@ -179,6 +188,7 @@ const fn changes_devices(control: &Control) -> bool {
         | Control::Keep { .. }
         | Control::SetReserve(_)
         | Control::PlaceAutomatically(_)
+        | Control::WatchDevices(_)
         | Control::Preload(_)
         | Control::Measure(_) => false,
     }
@@ -292,6 +302,8 @@ pub struct QueryReceiver {
 pub enum NextQuery {
     /// A query, with a flag that is set once its answer is not wanted any more.
     Query(Query, Arc<AtomicBool>),
+    /// It is time to look at the devices, which are watched.
+    Look,
     /// None came in time.
     Timeout,
     /// Every [`Handle`](crate::Handle) is gone.
@@ -303,9 +315,12 @@ impl QueryReceiver {
     /// every [`Handle`](crate::Handle) is gone.
     #[must_use]
     pub fn next(&self) -> Option<(Query, Arc<AtomicBool>)> {
-        match self.next_within(None) {
-            NextQuery::Query(query, outdated) => Some((query, outdated)),
-            NextQuery::Timeout | NextQuery::Closed => None,
+        loop {
+            match self.next_within(None) {
+                NextQuery::Query(query, outdated) => return Some((query, outdated)),
+                NextQuery::Look => {}
+                NextQuery::Timeout | NextQuery::Closed => return None,
+            }
         }
     }
 
@@ -328,11 +343,18 @@ impl QueryReceiver {
                 state.queries.outdated = Arc::default();
                 return NextQuery::Query(Query::Estimate(recipe), Arc::clone(&state.queries.outdated));
             }
-            let changed = &self.dispatcher.changed;
-            match deadline {
+            let (changed, now) = (&self.dispatcher.changed, Instant::now());
+            let next_look = state.queries.next_look.filter(|_| is_settled);
+            if next_look.is_some_and(|at| at <= now) {
+                state.queries.next_look = Some(now + WATCH_INTERVAL);
+                return NextQuery::Look;
+            }
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return NextQuery::Timeout;
+            }
+            match deadline.into_iter().chain(next_look).min() {
                 None => changed.wait(&mut state),
-                Some(deadline) if Instant::now() < deadline => drop(changed.wait_until(&mut state, deadline)),
-                Some(_) => return NextQuery::Timeout,
+                Some(until) => drop(changed.wait_until(&mut state, until)),
             }
         }
     }
@@ -344,6 +366,25 @@ mod tests {
 
     use super::*;
     use crate::protocol::RemoteError;
+
+    #[test]
+    fn devices_that_are_watched_are_looked_at_now_and_then_beside_all_queries() {
+        let dispatcher = Dispatcher::new(|_| {});
+        let end = EngineEnd::new(Arc::clone(&dispatcher));
+        let queries = end.queries();
+        let next = || queries.next_within(Some(Duration::ZERO));
+        let watch = |watches| dispatcher.receive(Request::Control(Control::WatchDevices(watches))).unwrap();
+        let wait = || dispatcher.state.lock().queries.next_look = Some(Instant::now());
+        watch(true);
+        assert!(matches!(next(), NextQuery::Timeout), "there was no time");
+        wait();
+        assert!(matches!(next(), NextQuery::Look) && matches!(next(), NextQuery::Timeout), "once an interval");
+        wait();
+        dispatcher.receive(Request::Query(Query::Devices)).unwrap();
+        assert!(matches!(next(), NextQuery::Query(Query::Devices, _)), "who asks has no time to wait");
+        watch(false);
+        assert!(matches!(next(), NextQuery::Timeout));
+    }
 
     #[test]
     fn a_server_is_answered_for_before_the_devices_are_listed() {

@@ -4,7 +4,7 @@
 //! bounded, nothing else is dropped; after the `End` of a job comes no preview of it.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -110,6 +110,11 @@ impl EventMailbox {
         });
     }
 
+    /// True where all unread events are parts of what is under way.
+    fn has_parts_alone(&self) -> bool {
+        self.unread.all(Event::is_part)
+    }
+
     /// The next event, if there is one.
     pub(crate) fn try_next(&self) -> Option<Event> {
         self.unread.try_next()
@@ -118,6 +123,23 @@ impl EventMailbox {
     /// The next event; `None` where none comes within `limit`.
     pub(crate) fn next_within(&self, limit: Duration) -> Option<Event> {
         self.unread.next_within(limit)
+    }
+}
+
+/// A look at the unread events of a [`Handle`](crate::Handle), for its `wake`.
+#[derive(Clone)]
+pub struct UnreadEvents(Weak<EventMailbox>);
+
+impl UnreadEvents {
+    pub(crate) fn of(mailbox: &Arc<EventMailbox>) -> Self {
+        Self(Arc::downgrade(mailbox))
+    }
+
+    /// True where all of them are parts of what is under way ([`Event::is_part`]): their reader may
+    /// take its time.
+    #[must_use]
+    pub fn are_parts(&self) -> bool {
+        self.0.upgrade().is_none_or(|mailbox| mailbox.has_parts_alone())
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::engine_end::{Busy, Dispatcher, EngineEnd};
-use crate::event_mailbox::EventMailbox;
+use crate::event_mailbox::{EventMailbox, UnreadEvents};
 use crate::protocol::{Control, Event, JobId, MeasureDevices, Query, Request, ResidentId, ServerAddress, Task};
 use crate::threads::is_engine_thread;
 use atelier_core::placement::Reserve;
@@ -130,6 +130,15 @@ impl Handle {
         self.requests.send(Request::Query(Query::Devices))
     }
 
+    /// Watches the devices, or no longer: `Event::Devices` comes whenever their memory differs by
+    /// what a person sees.
+    ///
+    /// # Errors
+    /// If the engine is gone.
+    pub fn watch_devices(&self, watches: bool) -> Result<(), Busy> {
+        self.control(Control::WatchDevices(watches))
+    }
+
     /// Connects to a server; `Event::Server` answers.
     ///
     /// # Errors
@@ -215,6 +224,12 @@ impl Handle {
     /// wait. Returns false where there is an observer already.
     pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> bool {
         self.events.observe(observer)
+    }
+
+    /// A look at the events that were not read yet.
+    #[must_use]
+    pub fn unread(&self) -> UnreadEvents {
+        UnreadEvents::of(&self.events)
     }
 
     fn control(&self, control: Control) -> Result<(), Busy> {

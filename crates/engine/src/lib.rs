@@ -34,6 +34,7 @@ pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use estimate::EstimateKey;
+pub use event_mailbox::UnreadEvents;
 pub use handle::{Handle, channel};
 pub use preprocess::read_control;
 pub use processor::{choose_processor, processor};

@@ -154,7 +154,7 @@ impl Scheduler {
     fn control(&mut self, control: Control) {
         match control {
             // The dispatcher carries it out.
-            Control::Cancel(_) => {}
+            Control::Cancel(_) | Control::WatchDevices(_) => {}
             Control::AddServer(server) => self.waiting.push_back((Work::AddServer(server), Needed::All)),
             Control::UnloadAll => {
                 self.stop_preload();

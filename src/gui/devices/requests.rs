@@ -3,7 +3,7 @@
 
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{ServerState, test_summary};
-use crate::gui::devices::state::State;
+use crate::gui::devices::state::{Measurement, State};
 use crate::gui::devices::trials;
 use crate::gui::due;
 use crate::gui::shared::{EngineJob, ErrorCard, Screen};
@@ -18,14 +18,13 @@ use atelier_studio::queue::QueueRequest;
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
-/// Seconds between two lists of devices while the view is on the screen.
-const LIST_INTERVAL_SECS: f64 = 3.0;
-/// Seconds without a job before devices without rates are measured.
-const MEASURE_DELAY_SECS: f64 = 20.0;
+/// Seconds without a job and without a key or a movement of the pointer before devices without
+/// rates are measured.
+const MEASURE_DELAY_SECS: f64 = 15.0;
 
 /// Requests the devices and connects to the servers of the settings.
 pub(crate) fn start(state: &mut State, context: &Context<'_>) {
-    list_devices(state, context);
+    list_devices(context);
     if !state.board.automatic.is_on {
         log_if_busy(context.engine.place_automatically(false));
     }
@@ -36,8 +35,8 @@ pub(crate) fn start(state: &mut State, context: &Context<'_>) {
 }
 
 /// Requests the list of devices.
-pub(crate) fn list_devices(state: &mut State, context: &Context<'_>) {
-    state.device_list.pending = log_if_busy(context.engine.list_devices());
+pub(crate) fn list_devices(context: &Context<'_>) {
+    log_if_busy(context.engine.list_devices());
 }
 
 /// Connects to a server, also after a failure.
@@ -53,8 +52,12 @@ pub(crate) fn add_server(state: &mut State, address: ServerAddress, context: &Co
 pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     let now = context.egui.time();
     let on_screen = context.shared.screen == Screen::Devices;
+    if on_screen != state.was_on_screen {
+        // The engine looks beside its jobs, and wakes the window where another digit is to be seen.
+        log_if_busy(context.engine.watch_devices(on_screen));
+    }
     if on_screen && !state.was_on_screen {
-        list_devices(state, context);
+        list_devices(context);
         if state.board.estimate_error.is_some() {
             // A missing file may be back.
             state.estimate.requested = None;
@@ -69,15 +72,6 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     }
     tell_queue(state, context);
     trials::refresh(state, context);
-    let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
-    if on_screen {
-        let due_in = listed_at + LIST_INTERVAL_SECS - now;
-        if due_in > 0.0 {
-            due::wake_in(context.egui, due_in);
-        } else if !state.device_list.pending {
-            list_devices(state, context);
-        }
-    }
     requested
 }
 
@@ -91,27 +85,48 @@ fn tell_queue(state: &mut State, context: &Context<'_>) {
     }
 }
 
-/// Requests the measurement of devices that have no rates, once no job has run for a while.
+/// Requests the measurement of devices that have no rates, once no job has run and nothing was
+/// touched for a while. It gives way to whatever a person does, and goes on later: what is measured
+/// is kept.
 fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
-    let measurement = &mut state.measurement;
-    if measurement.requested || state.board.devices.is_empty() {
+    if state.board.devices.is_empty() {
         return;
     }
-    if !context.shared.jobs.is_empty() {
-        measurement.idle_since_secs = None;
-        return;
+    let is_touched = context.egui.input(|input| !input.events.is_empty() || input.pointer.any_down());
+    let is_idle = !is_touched && context.shared.jobs.is_empty() && context.shared.jobs_of_others.is_empty();
+    match state.measurement {
+        // To jobs it gives way by itself.
+        Measurement::Running if is_touched => put_off_measurement(state, context),
+        Measurement::Running | Measurement::Done => {}
+        Measurement::Due { .. } if !is_idle => state.measurement = Measurement::default(),
+        Measurement::Due { idle_since_secs } => {
+            let since = idle_since_secs.unwrap_or(now);
+            state.measurement = Measurement::Due { idle_since_secs: Some(since) };
+            let due_in = since + MEASURE_DELAY_SECS - now;
+            if due_in > 0.0 {
+                due::wake_in(context.egui, due_in);
+            } else {
+                let devices = MeasureDevices { threads: context.shared.next.recipe.threads, ..MeasureDevices::default() };
+                if log_if_busy(context.engine.measure(Some(devices))) {
+                    state.measurement = Measurement::Running;
+                }
+            }
+        }
     }
-    let due_in = *measurement.idle_since_secs.get_or_insert(now) + MEASURE_DELAY_SECS - now;
-    if due_in > 0.0 {
-        due::wake_in(context.egui, due_in);
-    } else {
-        let devices = MeasureDevices { threads: context.shared.next.recipe.threads, ..MeasureDevices::default() };
-        measurement.requested = log_if_busy(context.engine.measure(Some(devices)));
+}
+
+/// Stops the measurement that runs, if one does; what is left is measured later.
+fn put_off_measurement(state: &mut State, context: &Context<'_>) {
+    if std::mem::take(&mut state.measurement) == Measurement::Running {
+        log_if_busy(context.engine.measure(None));
     }
 }
 
 /// Devices have rates now.
 pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
+    if !is_measuring && state.measurement == Measurement::Running {
+        state.measurement = Measurement::Done;
+    }
     if !is_measuring {
         // Estimates predict times from now on.
         state.estimate.requested = None;
@@ -186,7 +201,6 @@ pub(crate) fn job_began(state: &mut State) {
 /// The engine has listed the devices.
 pub(crate) fn devices_listed(state: &mut State, mut devices: Vec<Device>, context: &Context<'_>) {
     let list = &mut state.device_list;
-    (list.pending, list.listed_at_secs) = (false, None);
     devices.retain(|device| !list.removed.contains(&device.name));
     let before_loading = std::mem::take(&mut list.job_began);
     let board = &mut state.board;
@@ -211,14 +225,16 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
     for device in added.iter().flatten() {
         state.device_list.removed.remove(&device.name);
     }
-    state.measurement.requested &= added.is_err();
+    if added.is_ok() {
+        put_off_measurement(state, context);
+    }
     if let Some(server) = state.server_mut(address) {
         server.state = match added {
             Ok(devices) => ServerState::Connected(devices.into_iter().map(|device| device.name).collect()),
             Err(problem) => ServerState::Unreachable(problem.to_string()),
         };
     }
-    list_devices(state, context);
+    list_devices(context);
 }
 
 /// Tests a server.

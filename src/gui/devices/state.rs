@@ -28,7 +28,7 @@ pub struct State {
     pub trials: Option<Trials>,
     pub(super) estimate: EstimateState,
     pub(super) device_list: DeviceListState,
-    pub(super) measurement: MeasurementState,
+    pub(super) measurement: Measurement,
     /// Version of the board's predicted time that the queue was told.
     pub(super) told_time_version: u64,
     /// True once the pinned modules are known: from the settings, or from the placement text as
@@ -49,13 +49,9 @@ pub(super) struct EstimateState {
     pub(super) changed: Debounce<EstimateKey>,
 }
 
-/// State of the request for the list of devices.
+/// State of the list of devices.
 #[derive(Default)]
 pub(super) struct DeviceListState {
-    /// Time of the last list; `None` until the next frame after one.
-    pub(super) listed_at_secs: Option<f64>,
-    /// True until the answer to the last request has come.
-    pub(super) pending: bool,
     /// True from the beginning of a job to the next list, which the engine makes before it loads
     /// the job's model.
     pub(super) job_began: bool,
@@ -64,12 +60,23 @@ pub(super) struct DeviceListState {
 }
 
 /// State of the measurement of devices.
-#[derive(Default)]
-pub(super) struct MeasurementState {
-    /// True once it was requested for the devices that are there.
-    pub(super) requested: bool,
-    /// Time since when no job runs; `None` while one does.
-    pub(super) idle_since_secs: Option<f64>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Measurement {
+    /// It is to be requested.
+    Due {
+        /// Time since when no job runs and nothing was touched; `None` while that is not so.
+        idle_since_secs: Option<f64>,
+    },
+    /// It was requested for the devices that are there.
+    Running,
+    /// It has ended.
+    Done,
+}
+
+impl Default for Measurement {
+    fn default() -> Self {
+        Self::Due { idle_since_secs: None }
+    }
 }
 
 impl State {
@@ -86,7 +93,7 @@ impl State {
             trials: None,
             estimate: EstimateState::default(),
             device_list: DeviceListState::default(),
-            measurement: MeasurementState::default(),
+            measurement: Measurement::default(),
             told_time_version: 0,
             pins_known: settings.pins.is_some(),
             was_on_screen: false,

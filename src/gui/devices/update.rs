@@ -215,7 +215,7 @@ fn remove_server(state: &mut State, address: &ServerAddress, context: &mut Conte
         state.device_list.removed.extend(devices);
     }
     state.servers.retain(|server| server.address != *address);
-    requests::list_devices(state, context);
+    requests::list_devices(context);
     context.notice(tr!("devices-removed"));
 }
 

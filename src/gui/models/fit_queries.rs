@@ -10,6 +10,7 @@ use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::Estimate;
 use atelier_library::ModelCard;
+use atelier_studio::debounce::Debounce;
 
 use crate::gui::models::fit::FitPrediction;
 
@@ -24,6 +25,8 @@ pub(crate) struct FitQueries {
     pending: Option<FitQuery>,
     /// Devices of the current predictions; their free memory is not looked at.
     devices: Vec<Device>,
+    /// Ids of the cards on the screen, until they stand.
+    pub(crate) standing: Debounce<Vec<String>>,
 }
 
 /// Query about a model.

@@ -18,6 +18,7 @@ use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::devices::board::Board;
 use crate::gui::dialog::FileDialog;
+use crate::gui::due;
 use crate::gui::features::Features;
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
@@ -31,6 +32,10 @@ use crate::gui::workers::Worker;
 use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
 use atelier_studio::model_copy;
 use atelier_studio::queue::QueueRequest;
+
+/// Seconds for which the same cards are on the screen before the engine is asked about one: of those
+/// that are scrolled past nobody reads anything.
+const STANDS_SECS: f64 = 0.2;
 
 /// Downloads of more bytes are asked about: a slip of the hand must not cost an hour of the line.
 const LARGE_BYTES: u64 = 2_000_000_000;
@@ -61,8 +66,8 @@ pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
 }
 
 /// Updates the predictions after a change of the devices, and asks the engine about the next model:
-/// the one whose details are shown, then those on the screen. Nothing is asked while a job runs or
-/// the Devices view waits for an estimate.
+/// the one whose details are shown, then those on the screen, once these stand. Nothing is asked
+/// while a job runs or the Devices view waits for an estimate.
 pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context: &Context<'_>) {
     if state.fit_queries.set_devices(&devices.board.devices) {
         for (id, prediction) in state.fit_queries.predictions() {
@@ -73,8 +78,13 @@ pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context:
     if context.shared.screen != Screen::Models || !is_idle {
         return;
     }
-    let cards = state.open_card().into_iter().chain(state.visible_cards());
-    let Some(query) = state.fit_queries.next(cards, &context.shared.next.recipe) else { return };
+    let cards: Vec<&ModelCard> = state.open_card().into_iter().chain(state.visible_cards()).collect();
+    let Some(query) = state.fit_queries.next(cards.iter().copied(), &context.shared.next.recipe) else { return };
+    let ids: Vec<String> = cards.iter().map(|card| card.id.clone()).collect();
+    if let Some(secs) = state.fit_queries.standing.remaining_secs(|it| *it == ids, || ids.clone(), context.egui.time(), STANDS_SECS) {
+        due::wake_in(context.egui, f64::from(secs));
+        return;
+    }
     if log_if_busy(context.engine.estimate(query.recipe.clone())) {
         state.fit_queries.set_pending(query);
     }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::alternatives::alternatives;
 use super::cache::EstimateCache;
@@ -16,6 +16,7 @@ use crate::rates::RateStore;
 use crate::stores::history::History;
 use crate::{devices, drivers};
 use atelier_core::device::Device;
+use atelier_core::format::{GIB, gib_with_tenth};
 use atelier_core::placement::{Module, Needs};
 use atelier_core::recipe::Recipe;
 use atelier_core::time::PictureWork;
@@ -29,9 +30,21 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
     let fresh = || Estimates::new(cache.clone());
     let mut estimates = fresh();
     let mut is_first_list = true;
+    // As they were told last.
+    let mut told: Vec<Device> = Vec::new();
+    let mut asked = Instant::now();
     loop {
-        let (query, outdated) = match queries.next_within(estimates.is_open().then_some(KEEP_OPEN)) {
+        let keep_open = || (asked + KEEP_OPEN).saturating_duration_since(Instant::now());
+        let (query, outdated) = match queries.next_within(estimates.is_open().then(keep_open)) {
             NextQuery::Query(query, outdated) => (query, outdated),
+            NextQuery::Look => {
+                let found = devices::list();
+                if !looks_alike(&told, &found) {
+                    told.clone_from(&found);
+                    sender.send(Event::Devices(found));
+                }
+                continue;
+            }
             NextQuery::Timeout => {
                 let _devices = devices::lock_list();
                 estimates.close();
@@ -39,6 +52,7 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
             }
             NextQuery::Closed => return,
         };
+        asked = Instant::now();
         match query {
             Query::Estimate(recipe) => {
                 let _devices = devices::lock_list();
@@ -64,9 +78,54 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
                 {
                     sender.send(Event::Log { job: None, level: LogLevel::Warn, text });
                 }
-                sender.send(Event::Devices(devices::list()));
+                told = devices::list();
+                sender.send(Event::Devices(told.clone()));
             }
         }
+    }
+}
+
+/// True where a person sees no difference between two lists of devices: memory is shown in tenths
+/// of a GiB. A value that trembles about a border between two digits is no difference.
+fn looks_alike(before: &[Device], now: &[Device]) -> bool {
+    const HALF_TENTH: u64 = GIB / 20;
+    let is_alike = |before: &Device, now: &Device| {
+        let without_memory = |it: &Device| Device { memory_free_bytes: 0, memory_allocated_bytes: 0, ..it.clone() };
+        let is_seen = |before: u64, now: u64| before.abs_diff(now) >= HALF_TENTH && gib_with_tenth(before) != gib_with_tenth(now);
+        let memory =
+            |it: &Device| [it.memory_free_bytes, it.memory_allocated_bytes, it.memory_free_bytes.saturating_add(it.memory_allocated_bytes)];
+        without_memory(before) == without_memory(now)
+            && !memory(before).into_iter().zip(memory(now)).any(|(before, now)| is_seen(before, now))
+    };
+    before.len() == now.len() && before.iter().zip(now).all(|(before, now)| is_alike(before, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::device::DeviceKind;
+
+    #[test]
+    fn memory_differs_where_another_digit_is_shown_and_not_where_it_trembles() {
+        let with_free = |bytes: u64| {
+            vec![Device {
+                name: "CPU".into(),
+                description: "A processor".into(),
+                kind: DeviceKind::Cpu,
+                gpu: None,
+                memory_total_bytes: 16 * GIB,
+                memory_free_bytes: bytes,
+                memory_allocated_bytes: 0,
+            }]
+        };
+        // 4.349 and 4.351 GiB: two digits, and next to nothing.
+        let (low, high) = (GIB * 4349 / 1000, GIB * 4351 / 1000);
+        assert!(gib_with_tenth(low) != gib_with_tenth(high) && looks_alike(&with_free(low), &with_free(high)));
+        assert!(looks_alike(&with_free(GIB * 431 / 100), &with_free(GIB * 434 / 100)), "the same digit");
+        assert!(!looks_alike(&with_free(low), &with_free(low + GIB / 10)));
+        assert!(!looks_alike(&[], &with_free(low)), "nothing was told before");
+        let other = [Device { description: "Another".into(), ..with_free(low)[0].clone() }];
+        assert!(!looks_alike(&with_free(low), &other));
     }
 }
 

@@ -139,6 +139,19 @@ impl Event {
             Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) | Self::Rates { .. } => None,
         }
     }
+
+    /// True for a part of a step, of what is read, or of what is upscaled, and for the log of a job:
+    /// dozens may come in a second, and none needs an answer.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        match self {
+            Self::Step { step, .. } => step.fraction > 0.0,
+            Self::Phase { phase: JobPhase::Loading { bytes_done, .. }, .. } => *bytes_done > 0,
+            Self::Phase { phase: JobPhase::Upscaling { tile, .. }, .. } => *tile > 0,
+            Self::Log { job, .. } => job.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// Memory and work of a recipe, and memory of variants of it that take less.

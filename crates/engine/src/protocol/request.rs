@@ -72,6 +72,9 @@ pub enum Control {
     /// True, as at first: recipes without a placement get the quickest that fits; false: the
     /// engine's default device.
     PlaceAutomatically(bool),
+    /// Look at the devices every few seconds, or no longer, beside all jobs; `Event::Devices` comes
+    /// whenever their memory differs by what a person sees.
+    WatchDevices(bool),
     /// Load the model of a recipe while no job needs its devices; `None` stops a preload.
     /// `Event::Residency` follows.
     Preload(Option<Box<Recipe>>),

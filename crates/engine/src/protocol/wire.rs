@@ -164,6 +164,7 @@ impl Message for Request {
                 | Control::Keep { .. }
                 | Control::SetReserve(_)
                 | Control::PlaceAutomatically(_)
+                | Control::WatchDevices(_)
                 | Control::Preload(None)
                 | Control::Measure(_),
             ) => {}

@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use super::samples::{Sample, samples};
 use crate::ffi::{self, CallError, DeviceMeasurement, JobCallbacks, Operation, OperationKind, Status};
 use crate::protocol::{LogLevel, MeasuredRates, PhaseKind};
@@ -53,54 +55,56 @@ impl From<CallError> for MeasureError {
     }
 }
 
-/// Measures a device with so many threads of the processor. Takes some seconds; ends within 100 ms
-/// where `stop` is set.
-pub(super) fn measure(device: &Device, threads: u32, stop: &AtomicBool) -> Result<MeasuredRates, MeasureError> {
-    let begun = Instant::now();
+/// What is measured of a device so far. A measurement that gave way goes on with it, also in a later
+/// process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct PartialMeasurement {
+    /// Starts and copies, without classes; `None` until all of them are measured.
+    base: Option<DeviceRates>,
+    /// Samples that were timed or passed over, in the order of [`samples`].
+    done: usize,
+    book: RateBook,
+    /// Seconds that it took.
+    secs: f64,
+}
+
+/// Measures what is left of a device with so many threads of the processor. Takes some seconds; ends
+/// within 100 ms where `stop` is set. `keep` is called with all that is known after each operation.
+pub(super) fn measure(
+    device: &Device,
+    threads: u32,
+    stop: &AtomicBool,
+    mut so_far: PartialMeasurement,
+    keep: &mut dyn FnMut(&PartialMeasurement),
+) -> Result<MeasuredRates, MeasureError> {
     let callbacks = MeasureCallbacks(stop);
     let mut clock = Clock { device: DeviceMeasurement::new(&device.name, threads, &callbacks)?, callbacks };
-    let mut rates = DeviceRates::default();
-    let launch = |nodes| Operation { kind: OperationKind::Add(64), weights: WeightType::F32, nodes };
-    let one = clock.median(launch(1))?.unwrap_or(0.0);
-    let many = clock.median(launch(LAUNCHES))?.unwrap_or(one);
-    rates.node_secs = ((many - one) / f64::from(LAUNCHES - 1)).max(0.0);
-    rates.graph_secs = (one - rates.node_secs).max(0.0);
-    let read_secs = read_secs_per_byte();
-    let bytes = if device.kind == DeviceKind::Remote { REMOTE_COPY_BYTES } else { COPY_BYTES };
-    let copy = |kind| Operation { kind, weights: WeightType::F32, nodes: 1 };
-    let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
-    rates.allocate_per_sec = per_sec(clock.median(copy(OperationKind::Allocate(bytes)))?);
-    if device.kind == DeviceKind::Cpu {
-        rates.load_per_sec = read_secs.recip();
+    let mut begun = Instant::now();
+    let mut kept = |so_far: &mut PartialMeasurement| {
+        so_far.secs += std::mem::replace(&mut begun, Instant::now()).elapsed().as_secs_f64();
+        keep(so_far);
+    };
+    let mut rates = if let Some(rates) = so_far.base.clone() {
+        rates
     } else {
-        rates.copy_to_per_sec = per_sec(clock.median(copy(OperationKind::Upload(bytes)))?);
-        rates.copy_from_per_sec = per_sec(clock.median(copy(OperationKind::Download(bytes)))?);
-        let to_new_per_sec = per_sec(clock.median(copy(OperationKind::UploadToNew(bytes)))?);
-        rates.load_per_sec = (read_secs + to_new_per_sec.max(1.0).recip()).recip();
-    }
-    let mut book = RateBook::default();
+        let rates = clock.base_rates(device)?;
+        so_far.base = Some(rates.clone());
+        kept(&mut so_far);
+        rates
+    };
     let samples = samples(ffi::direct_convolutions(&device.name).include(Module::Diffusion));
-    for sample in &samples {
-        if book.is_too_slow(sample) {
-            continue;
+    for sample in samples.iter().skip(so_far.done) {
+        if !so_far.book.is_too_slow(sample)
+            && let Some((secs, is_unsteady)) = clock.time_of(sample, device, &rates)?
+        {
+            so_far.book.add(sample, secs, is_unsteady);
         }
-        let mut operation = sample.operation;
-        let mut times = clock.times(operation)?;
-        let Some(mut node_secs) = own_secs(&rates, &times, operation.nodes) else { continue };
-        // A quick GPU is done with a few nodes before the next graph could begin: what is timed then
-        // is the start of a graph.
-        let nodes = enough_nodes(operation, node_secs, rates.graph_secs);
-        if matches!(device.kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu) && nodes > operation.nodes {
-            operation.nodes = nodes;
-            let more = clock.times(operation)?;
-            if let Some(secs) = own_secs(&rates, &more, nodes) {
-                (times, node_secs) = (more, secs);
-            }
-        }
-        book.add(sample, node_secs, is_unsteady(&times));
+        so_far.done += 1;
+        kept(&mut so_far);
     }
+    let PartialMeasurement { book, secs, .. } = so_far;
     rates.classes = book.rates();
-    Ok(MeasuredRates { rates, samples: book.samples, unsteady_samples: book.unsteady, secs: begun.elapsed().as_secs_f64() })
+    Ok(MeasuredRates { rates, samples: book.samples, unsteady_samples: book.unsteady, secs })
 }
 
 /// Seconds of one node's own work, from sorted times of graphs of so many; `None` without times.
@@ -118,11 +122,28 @@ fn enough_nodes(operation: Operation, node_secs: f64, graph_secs: f64) -> u32 {
 }
 
 /// Amounts and seconds of each class.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct RateBook {
+    #[serde(with = "pairs")]
     classes: BTreeMap<WorkClass, (u64, f64)>,
     samples: u32,
     unsteady: u32,
+}
+
+/// Classes as pairs: the keys of an object are texts.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use atelier_core::time::WorkClass;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(classes: &BTreeMap<WorkClass, (u64, f64)>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(classes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<WorkClass, (u64, f64)>, D::Error> {
+        Ok(Vec::<(WorkClass, (u64, f64))>::deserialize(from)?.into_iter().collect())
+    }
 }
 
 impl RateBook {
@@ -156,6 +177,49 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
+    /// Rates of starts and copies, without classes.
+    fn base_rates(&mut self, device: &Device) -> Result<DeviceRates, MeasureError> {
+        let mut rates = DeviceRates::default();
+        let launch = |nodes| Operation { kind: OperationKind::Add(64), weights: WeightType::F32, nodes };
+        let one = self.median(launch(1))?.unwrap_or(0.0);
+        let many = self.median(launch(LAUNCHES))?.unwrap_or(one);
+        rates.node_secs = ((many - one) / f64::from(LAUNCHES - 1)).max(0.0);
+        rates.graph_secs = (one - rates.node_secs).max(0.0);
+        let read_secs = read_secs_per_byte();
+        let bytes = if device.kind == DeviceKind::Remote { REMOTE_COPY_BYTES } else { COPY_BYTES };
+        let copy = |kind| Operation { kind, weights: WeightType::F32, nodes: 1 };
+        let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
+        rates.allocate_per_sec = per_sec(self.median(copy(OperationKind::Allocate(bytes)))?);
+        if device.kind == DeviceKind::Cpu {
+            rates.load_per_sec = read_secs.recip();
+        } else {
+            rates.copy_to_per_sec = per_sec(self.median(copy(OperationKind::Upload(bytes)))?);
+            rates.copy_from_per_sec = per_sec(self.median(copy(OperationKind::Download(bytes)))?);
+            let to_new_per_sec = per_sec(self.median(copy(OperationKind::UploadToNew(bytes)))?);
+            rates.load_per_sec = (read_secs + to_new_per_sec.max(1.0).recip()).recip();
+        }
+        Ok(rates)
+    }
+
+    /// Seconds of one node of a sample, and whether its times were unsteady; `None` where the device
+    /// does not compute it.
+    fn time_of(&mut self, sample: &Sample, device: &Device, rates: &DeviceRates) -> Result<Option<(f64, bool)>, MeasureError> {
+        let mut operation = sample.operation;
+        let mut times = self.times(operation)?;
+        let Some(mut node_secs) = own_secs(rates, &times, operation.nodes) else { return Ok(None) };
+        // A quick GPU is done with a few nodes before the next graph could begin: what is timed then
+        // is the start of a graph.
+        let nodes = enough_nodes(operation, node_secs, rates.graph_secs);
+        if matches!(device.kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu) && nodes > operation.nodes {
+            operation.nodes = nodes;
+            let more = self.times(operation)?;
+            if let Some(secs) = own_secs(rates, &more, nodes) {
+                (times, node_secs) = (more, secs);
+            }
+        }
+        Ok(Some((node_secs, is_unsteady(&times))))
+    }
+
     /// Seconds of each computation; none where the device does not compute it, or has no room for
     /// it.
     fn times(&mut self, operation: Operation) -> Result<Vec<f64>, MeasureError> {
@@ -282,12 +346,40 @@ mod tests {
     fn the_processor_is_measured_and_a_stop_leaves_nothing_behind() {
         let devices = crate::devices::list();
         let cpu = devices.iter().find(|device| device.kind == DeviceKind::Cpu).unwrap();
-        let measured = measure(cpu, 1, &AtomicBool::new(false)).unwrap();
+        let from_the_start = |device: &Device, is_stopped: bool| {
+            measure(device, 1, &AtomicBool::new(is_stopped), PartialMeasurement::default(), &mut |_| {})
+        };
+        let measured = from_the_start(cpu, false).unwrap();
         assert!(measured.rates.is_complete() && measured.samples > 0, "{measured:?}");
         assert!(measured.rates.classes.iter().all(|it| it.per_sec.is_finite() && it.per_sec > 0.0), "{measured:?}");
         assert!(measured.rates.load_per_sec > 0.0);
-        assert!(matches!(measure(cpu, 1, &AtomicBool::new(true)), Err(MeasureError::Stopped)));
+        assert!(matches!(from_the_start(cpu, true), Err(MeasureError::Stopped)));
         let missing = Device { name: "NOWHERE0".into(), ..cpu.clone() };
-        assert!(matches!(measure(&missing, 1, &AtomicBool::new(false)), Err(MeasureError::Failed(_))));
+        assert!(matches!(from_the_start(&missing, false), Err(MeasureError::Failed(_))));
+    }
+
+    #[test]
+    fn a_measurement_that_gave_way_goes_on_with_the_next_operation() {
+        let devices = crate::devices::list();
+        let cpu = devices.iter().find(|device| device.kind == DeviceKind::Cpu).unwrap();
+        // Gives way once so many operations are timed.
+        let until = |done: usize, so_far: PartialMeasurement| {
+            let (stop, mut kept) = (AtomicBool::new(false), Vec::new());
+            let ended = measure(cpu, 1, &stop, so_far, &mut |so_far| {
+                kept.push(so_far.clone());
+                stop.store(so_far.done >= done, Ordering::Relaxed);
+            });
+            assert!(matches!(ended, Err(MeasureError::Stopped)), "{ended:?}");
+            kept
+        };
+        let first = until(2, PartialMeasurement::default());
+        assert_eq!(first.iter().map(|it| it.done).collect::<Vec<_>>(), [0, 1, 2], "starts and copies come first");
+        let before = first.last().unwrap();
+        // As it is read from a file.
+        let read: PartialMeasurement = serde_json::from_slice(&serde_json::to_vec(before).unwrap()).unwrap();
+        assert_eq!((&read.base, read.done, &read.book), (&before.base, before.done, &before.book));
+        let later = until(3, read);
+        assert_eq!(later.iter().map(|it| it.done).collect::<Vec<_>>(), [3]);
+        assert!(later[0].base == before.base && later[0].book.samples > before.book.samples && later[0].secs > before.secs);
     }
 }

@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::measure::{MeasureError, measure};
+use super::measure::{MeasureError, PartialMeasurement, measure};
 use super::store::RateStore;
 use crate::engine_end::EventSender;
 use crate::job::checks::cpu_threads;
@@ -14,6 +15,9 @@ use crate::protocol::{Event, Failure, MeasureDevices, MeasuredDevice, MeasuredRa
 use crate::{devices, failure};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_language::tr;
+
+/// Time between two writes of what is measured so far: a process that is killed loses no more.
+const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A measurement; clones share it.
 #[derive(Clone)]
@@ -29,6 +33,8 @@ pub(crate) struct Measurement {
 struct Progress {
     /// Names of devices that are still to be measured.
     left: Vec<String>,
+    /// The device whose measurement was begun by this one.
+    begun: Option<String>,
     done: Vec<MeasuredDevice>,
 }
 
@@ -45,7 +51,7 @@ impl Measurement {
             again: request.again,
             threads: cpu_threads(request.threads),
             stop: Arc::default(),
-            progress: Arc::new(Mutex::new(Progress { left, done: Vec::new() })),
+            progress: Arc::new(Mutex::new(Progress { left, ..Progress::default() })),
         }
     }
 
@@ -54,7 +60,8 @@ impl Measurement {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The same, with nothing left.
+    /// The same, with nothing left; what is known of the device that is being measured is kept for
+    /// another measurement.
     pub(crate) fn abandon(&self) {
         self.progress.lock().left.clear();
         self.give_way();
@@ -99,13 +106,29 @@ impl Measurement {
         {
             return Some(Ok(known));
         }
-        let answer = catch_unwind(AssertUnwindSafe(|| measure(&device, self.threads, &self.stop)));
+        let goes_on = self.progress.lock().begun.replace(name.to_owned()).is_some_and(|begun| begun == name);
+        if self.again && !goes_on {
+            store.forget_partial(&device, self.threads);
+        }
+        let mut saved = Instant::now();
+        let mut keep = |so_far: &PartialMeasurement| {
+            let saves = saved.elapsed() >= SAVE_INTERVAL;
+            store.keep_partial(&device, self.threads, so_far.clone(), saves);
+            if saves {
+                saved = Instant::now();
+            }
+        };
+        let known = store.partial(&device, self.threads);
+        let answer = catch_unwind(AssertUnwindSafe(|| measure(&device, self.threads, &self.stop, known, &mut keep)));
         match answer {
             Ok(Ok(measured)) => {
                 store.record(&device, self.threads, measured.clone());
                 Some(Ok(measured))
             }
-            Ok(Err(MeasureError::Stopped)) => None,
+            Ok(Err(MeasureError::Stopped)) => {
+                store.save();
+                None
+            }
             Ok(Err(MeasureError::Failed(error))) => Some(Err(failure::of_call(&error, Vec::new()))),
             Err(_) => Some(Err(Failure::new(
                 tr!("engine-internal-error-while-measuring", name),

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::conditions::{Conditions, ModelKey, median};
+use super::measure::PartialMeasurement;
 use super::trials::Trials;
 use crate::job::checks::cpu_threads;
 use crate::protocol::{MeasuredPlacement, MeasuredRates};
@@ -47,6 +48,14 @@ struct Stored {
     /// The newest last.
     corrections: Vec<StoredCorrection>,
     trials: Trials,
+    /// Measurements that gave way; the newest last.
+    partial: Vec<StoredPartial>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct StoredPartial {
+    conditions: Conditions,
+    so_far: PartialMeasurement,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -107,8 +116,41 @@ impl RateStore {
         if stored.devices.len() >= MAX_DEVICES {
             stored.devices.remove(0);
         }
+        stored.partial.retain(|it| it.conditions != conditions);
         stored.devices.push(StoredDevice { conditions, measured });
-        self.save(&stored);
+        self.write(&stored);
+    }
+
+    /// What a measurement that gave way knows of a device under the conditions of this process.
+    pub(super) fn partial(&self, device: &Device, threads: u32) -> PartialMeasurement {
+        let conditions = Conditions::of(device, threads);
+        self.stored.lock().partial.iter().rfind(|it| it.conditions == conditions).map(|it| it.so_far.clone()).unwrap_or_default()
+    }
+
+    /// Keeps what is measured of a device so far, in place of what was before. `saves`: also in the
+    /// file.
+    pub(super) fn keep_partial(&self, device: &Device, threads: u32, so_far: PartialMeasurement, saves: bool) {
+        let conditions = Conditions::of(device, threads);
+        let mut stored = self.stored.lock();
+        stored.partial.retain(|it| it.conditions != conditions);
+        if stored.partial.len() >= MAX_DEVICES {
+            stored.partial.remove(0);
+        }
+        stored.partial.push(StoredPartial { conditions, so_far });
+        if saves {
+            self.write(&stored);
+        }
+    }
+
+    /// Forgets what a measurement that gave way knows of a device.
+    pub(super) fn forget_partial(&self, device: &Device, threads: u32) {
+        let conditions = Conditions::of(device, threads);
+        self.stored.lock().partial.retain(|it| it.conditions != conditions);
+    }
+
+    /// Writes what was kept.
+    pub(super) fn save(&self) {
+        self.write(&self.stored.lock());
     }
 
     /// Corrections for a recipe's model, whose checked files these are, from pictures that were made
@@ -160,7 +202,7 @@ impl RateStore {
             let step_cache = step_cache.cloned();
             stored.corrections.push(StoredCorrection { conditions, model: model.clone(), phase: *phase, step_cache, ratios });
         }
-        self.save(&stored);
+        self.write(&stored);
     }
 
     /// Keeps the seconds of a picture with a placement, the model being in memory. `files`: after
@@ -174,7 +216,7 @@ impl RateStore {
         let conditions = devices.iter().filter(is_used).map(|device| Conditions::of(device, threads)).collect();
         let mut stored = self.stored.lock();
         stored.trials.add(conditions, ModelKey::of(files), recipe, placement.text(), secs);
-        self.save(&stored);
+        self.write(&stored);
     }
 
     /// The placements with which pictures of a recipe were made, whatever their steps, under the
@@ -185,7 +227,7 @@ impl RateStore {
         self.stored.lock().trials.of(&conditions, &ModelKey::of(files), recipe)
     }
 
-    fn save(&self, stored: &Stored) {
+    fn write(&self, stored: &Stored) {
         let Some(file) = &self.file else { return };
         let written =
             serde_json::to_vec(stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
@@ -358,5 +400,26 @@ mod tests {
         assert_eq!(RateStore::open(&file).measured(&gpu, 1), None, "the oldest is forgotten");
         std::fs::write(&file, "{").unwrap();
         assert_eq!(RateStore::open(&file).stored.lock().devices.len(), 0);
+    }
+
+    #[test]
+    fn what_a_measurement_knows_when_it_gives_way_is_there_the_next_time_until_it_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rates.json");
+        let (gpu, cpu) = (device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu));
+        let known: PartialMeasurement =
+            serde_json::from_str(r#"{"base":null,"done":3,"book":{"classes":[],"samples":2,"unsteady":1},"secs":0.5}"#).unwrap();
+        let store = RateStore::open(&file);
+        store.keep_partial(&gpu, 1, known.clone(), false);
+        assert_eq!(RateStore::open(&file).partial(&gpu, 1), PartialMeasurement::default(), "not written yet");
+        store.save();
+        let later = RateStore::open(&file);
+        assert_eq!((later.partial(&gpu, 1), later.measured(&gpu, 1)), (known.clone(), None), "these are no rates");
+        assert_eq!(later.partial(&cpu, 1), PartialMeasurement::default());
+        later.record(&gpu, 1, measured(1.0));
+        assert_eq!(RateStore::open(&file).partial(&gpu, 1), PartialMeasurement::default());
+        later.keep_partial(&cpu, 1, known, true);
+        later.forget_partial(&cpu, 1);
+        assert_eq!(later.partial(&cpu, 1), PartialMeasurement::default());
     }
 }

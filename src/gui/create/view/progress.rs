@@ -12,6 +12,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_button, command_control};
 
+/// Places of the piece that shows that something is done, side by side on the line.
+const PLACES: u64 = 6;
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;
 
@@ -35,13 +37,12 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, se
     let bar = if let Some(done) = fraction {
         Rect::from_min_size(rect.min, vec2(rect.width() * done, LINE))
     } else {
-        // Nobody knows how long: a piece that glides.
-        let time = ui.input(|input| input.time);
-        due::animate(ui.ctx(), 1.0 / 30.0);
-        let at = (time * 0.6).fract() as f32;
-        let width = rect.width() * 0.22;
-        let left = rect.left() - width + (rect.width() + width) * at;
-        Rect::from_min_size(eframe::egui::pos2(left, rect.top()), vec2(width, LINE)).intersect(rect)
+        // Nobody knows how long: a piece that goes on with each second. One that glides would take
+        // more of the processor than a picture can spare.
+        due::wake_next_second(ui.ctx());
+        let place = ui.input(|input| input.time) as u64 % PLACES;
+        let width = rect.width() / PLACES as f32;
+        Rect::from_min_size(rect.min + vec2(width * place as f32, 0.0), vec2(width, LINE))
     };
     if bar.is_positive() {
         ui.painter().rect_filled(bar, LINE / 2.0, palette.accent);

@@ -6,7 +6,7 @@ use eframe::egui::{Align, ComboBox, Id, Label, Layout, Rect, Role, Sense, Ui, Ui
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, is_unreachable};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth, small};
+use crate::gui::devices::view::memory_bar::{Bar, small};
 use crate::gui::devices::view::names::column_title;
 use crate::gui::devices::view::{budget, memory_bar, phase_times, phases};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -14,7 +14,7 @@ use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::{theme, widgets};
 use atelier_core::device::Device;
-use atelier_core::format::memory_size;
+use atelier_core::format::{gib_with_tenth, memory_size};
 use atelier_language::tr;
 
 /// Height of a header, in points.

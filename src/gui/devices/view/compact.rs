@@ -6,7 +6,7 @@ use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, W
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow, time_sentence};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
+use crate::gui::devices::view::memory_bar::Bar;
 use crate::gui::devices::view::names::column_title;
 use crate::gui::devices::view::{memory_bar, suggestion};
 use crate::gui::shared::Screen;
@@ -15,7 +15,7 @@ use crate::gui::widgets::command_button;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::{memory_size, seconds};
+use atelier_core::format::{gib_with_tenth, memory_size, seconds};
 use atelier_core::placement::Phase;
 use atelier_core::time::TimePrediction;
 use atelier_language::tr;

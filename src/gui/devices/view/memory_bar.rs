@@ -9,12 +9,15 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use atelier_core::device::Device;
-use atelier_core::format::{GIB, memory_size};
+use atelier_core::format::memory_size;
 use atelier_core::placement::{Budgets, MemoryUse, Phase};
 use atelier_language::tr;
 
 /// Duration of a bar's change of length, in seconds.
 pub(crate) const MOVE_SECS: f32 = 0.12;
+
+/// Part of a bar's width that a change must have to be animated.
+const LEAST_MOVE: f32 = 0.01;
 
 /// Distance of hatching lines, in points.
 const HATCH: f32 = 5.0;
@@ -125,6 +128,14 @@ impl Bar {
     }
 }
 
+/// The present length of what moves to `to`, of `width` points in all. A change that is hardly seen
+/// is there at once: each movement is half a dozen frames.
+fn moved(ui: &Ui, id: Id, to: f32, width: f32) -> f32 {
+    let before = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id, to), to));
+    let is_small = before != to && (before - to).abs() < width * LEAST_MOVE;
+    ui.ctx().animate_value_with_time(id, to, if is_small { 0.0 } else { MOVE_SECS })
+}
+
 /// Paints a bar into this rectangle; its parts are animated to new sizes.
 pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     let palette = theme::palette(ui);
@@ -140,7 +151,7 @@ pub(crate) fn paint(ui: &Ui, rect: Rect, bar: &Bar, id: Id, dim: bool) {
     let (mut bytes, mut left) = (0_u64, rect.left());
     for (n, (_, part, color)) in bar.parts(&palette).into_iter().enumerate() {
         bytes = bytes.saturating_add(part);
-        let right = ui.ctx().animate_value_with_time(id.with(n), x(bytes) - rect.left(), MOVE_SECS) + rect.left();
+        let right = moved(ui, id.with(n), x(bytes) - rect.left(), rect.width()) + rect.left();
         if right - left > 0.4 {
             let piece = Rect::from_min_max(pos2(left, rect.top()), pos2(right, rect.bottom()));
             painter.rect_filled(piece, 0.0, fade(color));
@@ -230,9 +241,4 @@ pub(crate) fn legend(ui: &mut Ui) {
 /// Text in the small size.
 pub(crate) fn small(text: impl Into<String>, color: Color32) -> eframe::egui::RichText {
     eframe::egui::RichText::new(text).size(theme::SMALL).color(color)
-}
-
-/// GiB with one decimal.
-pub(crate) fn gib_with_tenth(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / GIB as f64)
 }

@@ -3,12 +3,12 @@
 use eframe::egui::{Id, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::devices::board::Board;
-use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
+use crate::gui::devices::view::memory_bar::Bar;
 use crate::gui::devices::view::phase_times::{PhaseTimes, ROW, error_text, rows};
 use crate::gui::state::State;
 use crate::gui::theme;
 use atelier_core::device::Device;
-use atelier_core::format::memory_size;
+use atelier_core::format::{gib_with_tenth, memory_size};
 use atelier_core::placement::Phase;
 use atelier_language::tr;
 

@@ -20,7 +20,7 @@ use atelier_core::format::file_size;
 use atelier_language::tr;
 
 /// Seconds between two looks at the progress of a copy.
-const PROGRESS_SECS: f64 = 0.2;
+const PROGRESS_SECS: f64 = 0.5;
 
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {

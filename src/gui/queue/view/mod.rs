@@ -56,7 +56,7 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let summary = words::summary(queue, age_secs);
     ui.add(Label::new(RichText::new(summary).size(theme::SMALL).color(palette.text)).wrap());
     if queue.ends_in_secs().is_some() {
-        due::animate(ui.ctx(), 1.0);
+        due::wake_next_second(ui.ctx());
     }
     CollapsingHeader::new(tr!("queue-all-jobs")).icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
         ui.horizontal_wrapped(|ui| {

@@ -98,6 +98,8 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.visible.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
+    // The cards have to stand.
+    studio.settle();
     let next_estimate = || loop {
         match queries.next() {
             Some((Query::Estimate(recipe), _)) => break recipe,
@@ -114,7 +116,7 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     assert!(studio.sees("tight, weights in RAM") && studio.sees("At 512 × 512 it needs ") && studio.sees(" of RAM"));
     // Once devices are measured, times are asked for.
     studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
-    studio.harness.run_ok();
+    studio.settle();
     let asked = next_estimate();
     let [cpu, gpu] = [DeviceKind::Cpu, DeviceKind::Gpu].map(|kind| device(kind, 1).name);
     studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(times::timed_estimate(&[&cpu, &gpu])) });

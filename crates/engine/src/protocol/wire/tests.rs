@@ -181,6 +181,7 @@ fn requests() -> Vec<Request> {
         Control::Keep { model: ResidentId(4), keep: true },
         Control::SetReserve(Reserve { percent: 7, most_bytes: u64::MAX }),
         Control::PlaceAutomatically(true),
+        Control::WatchDevices(true),
         Control::Preload(Some(Box::new(recipe()))),
         Control::Preload(None),
         Control::Measure(Some(MeasureDevices { names: vec!["CPU".into()], again: true, threads: Some(2) })),
@@ -195,6 +196,7 @@ fn requests() -> Vec<Request> {
         Control::Keep { .. },
         Control::SetReserve(_),
         Control::PlaceAutomatically(_),
+        Control::WatchDevices(_),
         Control::Preload(_),
         Control::Measure(_),
     );
