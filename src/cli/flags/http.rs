@@ -46,6 +46,12 @@ pub struct HttpFlags {
     /// Web page that may use this server, as `https://lite.koboldai.net`. May be repeated
     #[arg(long, value_name = "ORIGIN", help_heading = ACCESS)]
     pub(in crate::cli) allow_origin: Vec<String>,
+    /// Announce this server in the network, so that other studios list it (mDNS)
+    #[arg(long, help_heading = ACCESS)]
+    pub(in crate::cli) announce: bool,
+    /// Name under which it is announced [default: Studio of, and the name of your account]
+    #[arg(long, value_name = "NAME", requires = "announce", help_heading = ACCESS)]
+    pub(in crate::cli) name: Option<String>,
     #[command(flatten)]
     pub(in crate::cli) servers: ServerFlags,
     #[command(flatten)]
