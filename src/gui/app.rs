@@ -239,7 +239,11 @@ impl App {
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
-            sharing: sharing::State::new(options.paths.clone(), options.builtin.clone().ok()),
+            sharing: sharing::State {
+                announces: settings.announces,
+                studio_name: settings.studio_name.clone(),
+                ..sharing::State::new(options.paths.clone(), options.builtin.clone().ok())
+            },
         };
         let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);

@@ -109,6 +109,8 @@ impl Autosave {
             cpu_math: state.memory.cpu_math,
             updates: state.program.updates.settings.clone(),
             auto_advance: state.gallery.auto_advance,
+            announces: state.sharing.announces,
+            studio_name: state.sharing.studio_name.clone(),
             prompts: state.create.prompts.prompts().to_vec(),
         }
     }

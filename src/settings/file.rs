@@ -220,6 +220,8 @@ mod tests {
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
             auto_advance: true,
+            announces: true,
+            studio_name: "Studio of Anna".into(),
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
         }
     }

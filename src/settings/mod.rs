@@ -70,6 +70,10 @@ pub struct Settings {
     pub updates: UpdateSettings,
     /// In the gallery a star, pick or reject moves the cursor on to the next picture.
     pub auto_advance: bool,
+    /// Where models are shared with the network, it is announced there.
+    pub announces: bool,
+    /// Name under which it is announced; empty is that of the account.
+    pub studio_name: String,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
 }

@@ -65,6 +65,10 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     auto_advance: bool,
     #[serde(default)]
+    announce: bool,
+    #[serde(default)]
+    studio_name: String,
+    #[serde(default)]
     prompts: Vec<String>,
 }
 
@@ -202,6 +206,8 @@ impl From<&Settings> for StoredSettings {
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
             auto_advance: settings.auto_advance,
+            announce: settings.announces,
+            studio_name: settings.studio_name.clone(),
             prompts: settings.prompts.clone(),
         }
     }
@@ -246,6 +252,8 @@ impl StoredSettings {
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
             auto_advance: stored.auto_advance,
+            announces: stored.announce,
+            studio_name: stored.studio_name,
             prompts: stored.prompts,
         };
         (settings, notes)

@@ -20,6 +20,7 @@ use atelier_core::paths::Paths;
 use atelier_core::recipe::{PictureInfo, Recipe};
 use atelier_core::sentences::sentence;
 use atelier_engine::{Begin, End, Failure, JobId, Picture, Preview, Step, Timings};
+use atelier_language::tr;
 use atelier_media::{ReceivedPicture, read_metadata};
 use atelier_peers::{JobBegin, JobEvent, JobRequest, JobStatus, RemoteJob, Studio, StudioError};
 use atelier_studio::picture_index::PictureIndex;
@@ -203,7 +204,7 @@ impl RemoteRun<'_> {
     fn ended(&self, status: JobStatus, sentence: Option<String>, progress: &RemoteProgress) -> Result<End, StudioError> {
         match status {
             JobStatus::Completed if progress.pictures.len() < self.asked.pictures as usize => {
-                Err(self.studio.bad_picture(&atelier_language::tr!("peers-a-picture-is-missing")))
+                Err(self.studio.bad_picture(&tr!("peers-a-picture-is-missing")))
             }
             JobStatus::Completed => Ok(End::Done { pictures: Vec::new(), timings: Timings::default(), notes: Vec::new() }),
             JobStatus::Cancelled => Err(StudioError::Cancelled),

@@ -19,6 +19,10 @@ pub enum Command {
     ListenToNetwork(bool),
     /// Ask programs of this computer for a token too, or not.
     RequireToken(bool),
+    /// Tell the network of it, or not.
+    Announce(bool),
+    /// The name under which it is announced.
+    SetStudioName(String),
     Start,
     Stop,
     /// Put the address on the clipboard.
@@ -48,6 +52,8 @@ impl FeatureCommand for Command {
             Self::Close => (tr!("common-close"), tr!("sharing-close-what-is-shared")),
             Self::ListenToNetwork(_) => (tr!("sharing-other-devices-in-this"), tr!("sharing-phones-and-computers-can")),
             Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-useful-where-several-people")),
+            Self::Announce(_) => (tr!("sharing-announce-in-the-network"), tr!("sharing-other-ateliers-list-this")),
+            Self::SetStudioName(_) => (tr!("sharing-name-of-this-studio"), tr!("sharing-the-name-under-which")),
             Self::Start => (tr!("sharing-start-sharing"), tr!("sharing-start-sharing-it-ends")),
             Self::Stop => (tr!("sharing-stop-sharing"), tr!("sharing-disconnect-everybody-pictures-that")),
             Self::CopyAddress => (tr!("sharing-copy-address"), tr!("sharing-copy-the-address-for")),
@@ -68,7 +74,9 @@ impl FeatureCommand for Command {
         let has_person = |name: &str| state.running().is_some_and(|it| it.people.iter().any(|(person, _)| person == name));
         match self {
             Self::Open | Self::Close | Self::SetPerson(_) => Ok(()),
-            Self::ListenToNetwork(_) | Self::RequireToken(_) => is(is_off, tr!("sharing-stop-sharing-first")),
+            Self::ListenToNetwork(_) | Self::RequireToken(_) | Self::Announce(_) | Self::SetStudioName(_) => {
+                is(is_off, tr!("sharing-stop-sharing-first"))
+            }
             Self::Start => {
                 is(state.paths.is_some(), tr!("sharing-there-is-no-folder"))?;
                 is(is_off, tr!("sharing-already-started"))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_library::Builtin;
+use atelier_peers::Announcement;
 use qrcode::{Color, QrCode};
 
 use crate::http::{DEFAULT_PORT, Guests, Server};
@@ -21,6 +22,10 @@ pub struct State {
     pub listens_to_network: bool,
     /// Programs of this computer need a token too.
     pub requires_token: bool,
+    /// The network is told of it, where other devices may come.
+    pub announces: bool,
+    /// The name under which it is announced; empty: that of the account.
+    pub studio_name: String,
     /// The port to listen at; 0: a free one.
     pub port: u16,
     pub(crate) phase: Phase,
@@ -66,6 +71,8 @@ pub(crate) enum Phase {
 /// A server that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
+    /// Where it is to be announced: it is, or why not. Ends before the server does.
+    pub(crate) announced: Option<Result<Announcement, String>>,
     pub(crate) server: Server,
     /// This computer's address in its network, where others are listened to.
     pub(crate) lan: Option<IpAddr>,

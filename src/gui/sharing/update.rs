@@ -24,6 +24,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Close => (state.is_open, state.code) = (false, None),
         Command::ListenToNetwork(listens) => state.listens_to_network = listens,
         Command::RequireToken(requires) => state.requires_token = requires,
+        Command::Announce(announces) => state.announces = announces,
+        Command::SetStudioName(name) => state.studio_name = name,
         Command::Start => start(state, context),
         Command::Stop => stop(state, context),
         Command::CopyAddress => {
@@ -73,6 +75,7 @@ fn start(state: &mut State, context: &Context<'_>) {
     state.phase = Phase::Starting;
     let parts = Parts {
         access: access_of(state, Vec::new()),
+        announced_as: state.announces.then(|| state.studio_name.clone()),
         paths,
         builtin: state.builtin.clone(),
         queue: context.queue.connect(),

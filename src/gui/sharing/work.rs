@@ -1,11 +1,13 @@
 //! Starting the server, and tokens. Everything here blocks.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_language::tr;
 use atelier_library::Builtin;
+use atelier_peers::{Announcement, Network};
 use atelier_studio::queue::QueueClient;
 
 use crate::gui::sharing::state::Running;
@@ -14,6 +16,8 @@ use crate::http::{Access, CannotServe, Guests, Prepared, Server, ServerOptions, 
 /// What a server begins with.
 pub(super) struct Parts {
     pub(super) access: Access,
+    /// The name under which it is announced.
+    pub(super) announced_as: Option<String>,
     pub(super) paths: Paths,
     pub(super) builtin: Option<Arc<Builtin>>,
     pub(super) queue: QueueClient,
@@ -22,8 +26,9 @@ pub(super) struct Parts {
 
 /// Starts a server.
 pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
-    let Parts { access, paths, builtin, queue, engine } = parts;
+    let Parts { access, announced_as, paths, builtin, queue, engine } = parts;
     let Prepared { listeners, policy, tokens } = access.prepare(&paths)?;
+    let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
     let options = ServerOptions {
         paths,
         models_root: None,
@@ -36,7 +41,9 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
-    Ok(Running { server, lan, people: tokens, guests: Guests::default() })
+    // Other computers always need a token.
+    let announce = |name: String| Announcement::start(&name, &addresses, true, Network::Local).map_err(|error| error.to_string());
+    Ok(Running { announced: announced_as.map(announce), server, lan, people: tokens, guests: Guests::default() })
 }
 
 /// The tokens of these people, who get one where they have none.

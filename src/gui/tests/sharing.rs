@@ -55,6 +55,22 @@ fn models_are_shared_from_the_menu_and_no_longer_once_that_is_stopped() {
 }
 
 #[test]
+fn a_studio_is_announced_only_where_others_may_come_and_the_choice_is_kept() {
+    let mut studio = open();
+    assert!(!studio.app().settings().announces, "off unless it is asked for");
+    studio.check("Announce in the network");
+    studio.fill("Name of this studio", "Studio of Anna");
+    studio.harness.check_accessibility();
+    let settings = studio.app().settings();
+    assert_eq!((settings.announces, settings.studio_name.as_str()), (true, "Studio of Anna"));
+    let address = start(&mut studio);
+    assert!(address.ip().is_loopback());
+    assert!(studio.sees("Nothing is announced in the network"));
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+#[test]
 fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_code() {
     let mut studio = open();
     studio.check("Programs on this computer need a token too");
