@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier::cli::json::{
-    Fit, Line, MeasuredDevice, OutOfMemory, Outcome, Peak, Plan, Predicted, PredictedPhaseTime, PredictedTime, Processor,
+    Fit, Line, MeasuredDevice, OutOfMemory, Outcome, Peak, Plan, Predicted, PredictedPhaseTime, PredictedTime, Processor, StudioLine,
 };
 use atelier_core::canvas::PixelRect;
 use atelier_core::module::Module;
@@ -237,7 +237,8 @@ impl World {
 }
 
 const GRID_EVENTS: [&str; 3] = ["forecast", "cell", "sheet"];
-const COMMANDS: [&str; 10] = ["generate", "grid", "upscale", "devices", "plan", "inspect", "queue", "models", "gallery", "doctor"];
+const COMMANDS: [&str; 11] =
+    ["generate", "grid", "upscale", "devices", "plan", "inspect", "queue", "models", "gallery", "doctor", "studios"];
 
 #[test]
 fn every_key_is_written_and_documented() {
@@ -256,6 +257,7 @@ fn every_key_is_written_and_documented() {
     models(&mut world);
     gallery(&mut world, &picture);
     world.run(0, &["doctor"]);
+    studios(&mut world);
     let Tables { faults, .. } = &world.tables;
     let all: Vec<String> = faults.iter().cloned().chain(world.tables.unwritten()).collect();
     assert!(all.is_empty(), "docs/json.md and the program differ:\n{}", all.join("\n"));
@@ -452,6 +454,28 @@ fn models(world: &mut World) {
     world.run(0, &[&convert[..], &["--dry-run"]].concat());
     world.run(0, &convert);
     world.run(0, &["models", "du"]);
+}
+
+/// `studios`: what one of another person says, without asking the network.
+fn studios(world: &mut World) {
+    let found = StudioLine::Studio {
+        name: "Studio of Anna".into(),
+        url: "http://192.168.1.5:7860".into(),
+        is_found: true,
+        is_kept: false,
+        needs_token: Some(true),
+        has_token: false,
+    };
+    let model = StudioLine::Model { studio: "Studio of Anna".into(), name: "Dream".into() };
+    for line in [found, model] {
+        world.tables.line("studios", &serde_json::to_value(line).unwrap());
+    }
+    let kept = r#"{"version": 1, "studios": [{"name": "Ben", "address": "http://192.168.1.6:7860"}]}"#;
+    let data = atelier_core::paths::Paths::beneath(&world.home).studios_file();
+    fs::create_dir_all(data.parent().unwrap()).unwrap();
+    fs::write(data, kept).unwrap();
+    let listed = world.run(0, &["studios", "--seconds", "0"]);
+    assert_eq!((listed.len(), &listed[0]["kept"], &listed[0]["needs_token"]), (1, &json!(true), &Value::Null));
 }
 
 fn gallery(world: &mut World, picture: &str) {

@@ -16,11 +16,12 @@ use atelier_media::{
     Metadata, RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
     settings_of_texts, write_picture,
 };
+use atelier_peers::{EventReader, StudioLink};
 
 /// A reader: a name that is a folder of `corpus`, and its body.
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
-pub const READERS: [Reader; 14] = [
+pub const READERS: [Reader; 15] = [
     ("model_file", model_file),
     ("picture", picture),
     ("picture_text", picture_text),
@@ -35,6 +36,7 @@ pub const READERS: [Reader; 14] = [
     ("facts_cache", facts_cache),
     ("canvas", canvas),
     ("marks", marks),
+    ("studio_events", studio_events),
 ];
 
 /// A file in a folder of its own; both are gone when it is dropped.
@@ -203,4 +205,18 @@ pub fn marks(bytes: &[u8]) -> bool {
     let scan = database.scan(own.id, &unseen, &mut |_| {}, &|| false).expect("a folder with a picture");
     assert_eq!(scan.added, 1);
     !database.search(&Query::parse("rating>=1"), Order::Newest).expect("a search").is_empty()
+}
+
+/// What another studio tells of a job, in pieces; and its link.
+pub fn studio_events(bytes: &[u8]) -> bool {
+    let _ = String::from_utf8_lossy(bytes).parse::<StudioLink>();
+    let mut reader = EventReader::default();
+    let mut events = 0;
+    for piece in bytes.chunks(97) {
+        match reader.push(piece) {
+            Some(some) => events += some.len(),
+            None => return false,
+        }
+    }
+    events > 0
 }

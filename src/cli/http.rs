@@ -16,6 +16,7 @@ use crate::http::{Access, CannotServe, DiskQuota, Prepared, Server, ServerOption
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
+use atelier_peers::{Announcement, Network, NotAnnounced};
 use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
@@ -77,7 +78,8 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         policy,
         quota: DiskQuota::of_gigabytes(flags.disk_quota),
     };
-    let is_network = listeners.iter().any(|it| it.local_addr().is_ok_and(|it| !it.ip().is_loopback()));
+    let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
+    let is_network = addresses.iter().any(|it| !it.ip().is_loopback());
     let needs_token = options.policy.requires_token;
     let started = QueueService::start(queue_options, Arc::clone(&engine), || {}).and_then(|queue| {
         let server = Server::start(listeners, options, queue.connect(), Arc::clone(&engine))?;
@@ -95,6 +97,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     for line in welcome(server.address(), is_network, needs_token, &tokens, lan_address()) {
         write_message(err, &line);
     }
+    let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, err) } else { None };
     while !interrupt.pressed() {
         // The queue keeps the pictures; nobody else reads these.
         while engine.try_next().is_some() {}
@@ -105,11 +108,30 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         }
     }
     write_message(err, "Stopping. Jobs whose clients wait are cancelled.");
+    // Before there is nobody who would answer.
+    drop(announcement);
     drop(server);
     if !queue.finish(END_WITHIN) {
         write_message(err, "warning: the queue did not end in time");
     }
     Exit::Cancelled
+}
+
+/// Announces the server in the network, and says so or why not.
+fn announce(name: &str, addresses: &[SocketAddr], err: &mut dyn Write) -> Option<Announcement> {
+    // Other computers always need a token.
+    match Announcement::start(name, addresses, true, Network::Local) {
+        Ok(announcement) => {
+            write_message(err, &format!("Announced in the network as {}.", announcement.name()));
+            Some(announcement)
+        }
+        Err(error) => {
+            let only_here = matches!(error, NotAnnounced::OnlyThisComputer);
+            let hint = if only_here { " To listen to others, add --host 0.0.0.0 --allow-network." } else { "" };
+            write_message(err, &format!("warning: {error}{hint}"));
+            None
+        }
+    }
 }
 
 /// The queue of a server with these folders of models.

@@ -62,6 +62,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     };
     let without = if it.unknown_fields.is_empty() { "none: the file contains no settings" } else { "none: no settings could be read" };
     add("tool", Some(tool.map_or(without, Tool::label).to_owned()));
+    add("made on", it.studio.clone());
     add("picture", Some(format!("{} x {} pixels", it.file_width, it.file_height)));
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());

@@ -2,7 +2,7 @@
 //! reported as it happens.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,12 +12,13 @@ use super::interrupt::Interrupt;
 use super::job_progress::{JobProgress, summary};
 use super::json::Line;
 use super::printer::Printer;
-use super::reporter::Reporter;
+use super::reporter::{ProgressLine, Reporter};
 use super::resolve::ResolvedJob;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::Rgb8;
 use atelier_core::sentences::sentence;
-use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
+use atelier_engine::{Begin, Copies, End, Event, Failure, Handle, JobId, JobPhase, LogLevel, Peak, Picture, Preview, Step};
+use atelier_media::PictureError;
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::results::{KeptPicture, write_preview};
 
@@ -55,6 +56,13 @@ impl JobOutput<'_> {
         self.print(|printer| printer.path(path));
     }
 
+    /// The job cannot begin.
+    pub(super) fn fail(&mut self, sentence: &str) -> Exit {
+        self.reporter.finish();
+        self.reporter.message(&format!("error: {sentence}"));
+        Exit::Failed
+    }
+
     /// Prints while the reporter's bar is out of the way.
     fn print(&mut self, mut write: impl FnMut(&mut Printer<'_>) -> io::Result<()>) {
         if self.is_closed {
@@ -85,102 +93,38 @@ pub(super) fn run_job(
         output.reporter.message(note);
     }
     if let Err(error) = destination.check_place() {
-        output.reporter.finish();
-        output.reporter.message(&format!("error: {}", sentence(&error.to_string())));
-        return Exit::Failed;
+        return output.fail(&sentence(&error.to_string()));
     }
     let id = match engine.submit(task) {
         Ok(id) => id,
-        Err(busy) => {
-            output.reporter.finish();
-            output.reporter.message(&format!("error: {busy}"));
-            return Exit::Failed;
-        }
+        Err(busy) => return output.fail(&busy.to_string()),
     };
     interrupt.submitted();
-    let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
-    let mut lacks_lora = false;
-    // What `Begin` said, and every picture says again.
-    let mut shown_notes = Vec::new();
+    let mut report = JobReport::new(id, previews, model, destination.parent(), output);
+    let mut is_interrupt_reported = false;
     loop {
         if interrupt.pressed() && !is_interrupt_reported {
             is_interrupt_reported = true;
-            output.reporter.message("Stopping. Press Ctrl-C again to quit immediately.");
+            report.stopping();
         }
         let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
-            Event::Begin { job, begin } => {
-                output.json(&Line::begin(job, model.as_deref(), &begin));
-                progress.begin(&begin);
-                for note in &begin.notes {
-                    output.reporter.message(note);
-                }
-                shown_notes = begin.notes;
-            }
-            Event::Phase { job, phase } => {
-                output.json(&Line::phase(job, phase));
-                let (line, is_new) = progress.phase(phase);
-                if is_new {
-                    output.reporter.begin_stage(&line);
-                } else {
-                    output.reporter.update(&line);
-                }
-            }
-            Event::Step { job, step } => {
-                output.json(&Line::step(job, step));
-                output.reporter.update(&progress.step(step));
-            }
-            Event::Preview { job, preview } => {
-                if let Some(folder) = &previews {
-                    match write_preview(folder, &preview) {
-                        Ok(path) => output.json(&Line::preview(job, &preview, &path)),
-                        // The picture matters more than its preview.
-                        Err(error) => output.reporter.message(&format!("warning: {error}")),
-                    }
-                }
-            }
-            Event::Picture { job, picture } => match destination.keep(&picture, job, index) {
-                Ok(KeptPicture { path, warning }) => {
-                    lacks_lora |= picture.notes.iter().any(PictureNote::is_of_lora);
-                    for note in picture.notes.iter().filter(|note| !shown_notes.contains(&note.sentence)) {
-                        output.reporter.message(&note.sentence);
-                    }
-                    output.json(&Line::picture(job, &picture, &path, destination.parent().as_deref()));
-                    output.path(&path);
-                    output.last_kept = Some(Arc::clone(&picture.image));
-                    if let Some(sentence) = warning {
-                        output.reporter.message(&format!("warning: {sentence}"));
-                    }
-                }
-                Err(error) => {
+            Event::Begin { begin, .. } => report.begin(begin),
+            Event::Phase { phase, .. } => report.phase(phase),
+            Event::Step { step, .. } => report.step(step),
+            Event::Preview { preview, .. } => report.preview(&preview),
+            Event::Picture { job, picture } => {
+                let kept = destination.keep(&picture, job, index);
+                if !report.picture(&picture, kept) {
                     // Further pictures could not be written either.
                     engine.cancel(id);
-                    write_error.get_or_insert(error);
-                }
-            },
-            Event::Log { level, text, .. } => {
-                if output.verbose {
-                    output.reporter.message(&format!("{}{text}", log_prefix(level)));
-                }
-                if output.verbose || level != LogLevel::Debug {
-                    output.json(&Line::log(level, text));
                 }
             }
-            Event::Measured { job, peaks, copies, .. } => {
-                if output.profiles_streaming {
-                    for its in &copies {
-                        output.reporter.message(&its.words());
-                    }
-                }
-                output.json(&Line::measured(job, &peaks, copies));
-            }
-            Event::End { job, end } if job == id => {
-                let end = write_error.map_or(end, |error| End::Failed(Failure::new(sentence(&error.to_string()), "")));
-                let exit = report_end(id, &end, output);
-                return if exit == Exit::Done && lacks_lora { Exit::Incomplete } else { exit };
-            }
+            Event::Log { level, text, .. } => report.log(level, text),
+            Event::Measured { peaks, copies, .. } => report.measured(&peaks, copies),
+            Event::End { job, end } if job == id => return report.end(end),
             // A job that needs the server fails with the reason.
-            Event::Server { added: Err(problem), .. } => output.reporter.message(&format!("warning: {problem}")),
+            Event::Server { added: Err(problem), .. } => report.warning(&problem.to_string()),
             Event::Server { added: Ok(_), .. }
             | Event::Waiting { .. }
             | Event::Residency(_)
@@ -189,6 +133,134 @@ pub(super) fn run_job(
             | Event::Estimated { .. }
             | Event::End { .. } => {}
         }
+    }
+}
+
+/// What is said and written of a job, whoever makes its pictures.
+pub(super) struct JobReport<'r, 'o> {
+    job: JobId,
+    /// Folder of the previews.
+    previews: Option<PathBuf>,
+    /// The model's name.
+    model: Option<String>,
+    /// The file that its pictures are made from.
+    made_from: Option<PathBuf>,
+    output: &'r mut JobOutput<'o>,
+    progress: JobProgress,
+    /// What `Begin` said, and every picture says again.
+    shown_notes: Vec<String>,
+    lacks_lora: bool,
+    write_error: Option<PictureError>,
+}
+
+impl<'r, 'o> JobReport<'r, 'o> {
+    pub(super) fn new(
+        job: JobId,
+        previews: Option<PathBuf>,
+        model: Option<String>,
+        made_from: Option<PathBuf>,
+        output: &'r mut JobOutput<'o>,
+    ) -> Self {
+        let (progress, shown_notes) = (JobProgress::default(), Vec::new());
+        Self { job, previews, model, made_from, output, progress, shown_notes, lacks_lora: false, write_error: None }
+    }
+
+    /// Ctrl-C was pressed.
+    pub(super) fn stopping(&mut self) {
+        self.output.reporter.message("Stopping. Press Ctrl-C again to quit immediately.");
+    }
+
+    pub(super) fn warning(&mut self, sentence: &str) {
+        self.output.reporter.message(&format!("warning: {sentence}"));
+    }
+
+    pub(super) fn waiting(&mut self, line: &ProgressLine) {
+        self.output.reporter.update(line);
+    }
+
+    /// True where previews are written.
+    pub(super) const fn shows_previews(&self) -> bool {
+        self.previews.is_some()
+    }
+
+    pub(super) fn begin(&mut self, begin: Begin) {
+        self.output.json(&Line::begin(self.job, self.model.as_deref(), &begin));
+        self.progress.begin(&begin);
+        for note in &begin.notes {
+            self.output.reporter.message(note);
+        }
+        self.shown_notes = begin.notes;
+    }
+
+    fn phase(&mut self, phase: JobPhase) {
+        self.output.json(&Line::phase(self.job, phase));
+        let (line, is_new) = self.progress.phase(phase);
+        if is_new {
+            self.output.reporter.begin_stage(&line);
+        } else {
+            self.output.reporter.update(&line);
+        }
+    }
+
+    pub(super) fn step(&mut self, step: Step) {
+        self.output.json(&Line::step(self.job, step));
+        self.output.reporter.update(&self.progress.step(step));
+    }
+
+    pub(super) fn preview(&mut self, preview: &Preview) {
+        let Some(folder) = &self.previews else { return };
+        match write_preview(folder, preview) {
+            Ok(path) => self.output.json(&Line::preview(self.job, preview, &path)),
+            // The picture matters more than its preview.
+            Err(error) => self.warning(&error.to_string()),
+        }
+    }
+
+    /// A picture was kept, or could not be; false where the job is of no use any more.
+    pub(super) fn picture(&mut self, picture: &Picture, kept: Result<KeptPicture, PictureError>) -> bool {
+        let KeptPicture { path, warning } = match kept {
+            Ok(kept) => kept,
+            Err(error) => {
+                self.write_error.get_or_insert(error);
+                return false;
+            }
+        };
+        self.lacks_lora |= picture.notes.iter().any(PictureNote::is_of_lora);
+        for note in picture.notes.iter().filter(|note| !self.shown_notes.contains(&note.sentence)) {
+            self.output.reporter.message(&note.sentence);
+        }
+        self.output.json(&Line::picture(self.job, picture, &path, self.made_from.as_deref()));
+        self.output.path(&path);
+        self.output.last_kept = Some(Arc::clone(&picture.image));
+        if let Some(sentence) = warning {
+            self.warning(&sentence);
+        }
+        true
+    }
+
+    fn log(&mut self, level: LogLevel, text: String) {
+        if self.output.verbose {
+            self.output.reporter.message(&format!("{}{text}", log_prefix(level)));
+        }
+        if self.output.verbose || level != LogLevel::Debug {
+            self.output.json(&Line::log(level, text));
+        }
+    }
+
+    fn measured(&mut self, peaks: &[Peak], copies: Vec<Copies>) {
+        if self.output.profiles_streaming {
+            for its in &copies {
+                self.output.reporter.message(&its.words());
+            }
+        }
+        self.output.json(&Line::measured(self.job, peaks, copies));
+    }
+
+    pub(super) fn end(self, end: End) -> Exit {
+        let Self { job, output, lacks_lora, write_error, .. } = self;
+        let end = write_error.map_or(end, |error| End::Failed(Failure::new(sentence(&error.to_string()), "")));
+        let exit = report_end(job, &end, output);
+        if exit == Exit::Done && lacks_lora { Exit::Incomplete } else { exit }
     }
 }
 

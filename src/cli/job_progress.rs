@@ -94,6 +94,10 @@ impl JobProgress {
 /// Line for a person after a job: seconds by phase.
 pub(super) fn summary(timings: &Timings) -> String {
     let Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
+    // Of another studio only the whole is known.
+    if load_secs + encode_secs + denoise_secs + decode_secs == 0.0 {
+        return format!("Done in {total_secs:.1} s.");
+    }
     format!("Done in {total_secs:.1} s: load {load_secs:.1}, encode {encode_secs:.1}, denoise {denoise_secs:.1}, decode {decode_secs:.1}")
 }
 

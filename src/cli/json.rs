@@ -9,6 +9,7 @@
 mod inspect;
 mod plan;
 mod rates;
+mod studios;
 
 use std::path::Path;
 
@@ -23,6 +24,7 @@ use atelier_engine::Copies;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
 pub use rates::MeasuredDevice;
+pub use studios::StudioLine;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]

@@ -1,5 +1,5 @@
 //! The command line: `atelier generate`, `grid`, `upscale`, `cutout`, `detect`, `plan`, `inspect`,
-//! `queue`, `models`, `gallery`, `devices`, `doctor`, `serve`, `mcp` and `serve-device`.
+//! `queue`, `models`, `gallery`, `devices`, `doctor`, `serve`, `studios`, `mcp` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
 //! (`job`). Invariants: standard output carries paths or, with `--json`, one event a line (`json`),
@@ -29,6 +29,7 @@ mod queue;
 mod reporter;
 mod resolve;
 mod serve;
+mod studios;
 mod usage_error;
 mod vision;
 
@@ -43,7 +44,7 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 pub use flags::{
     Command, CutoutFlags, DetectFlags, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, HttpFlags, InspectFlags,
-    McpFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
+    McpFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags, StudiosFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press, no_ctrl_c};
@@ -250,6 +251,30 @@ where
                 Ok(copied) => print_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
+        }
+        Command::Generate(flags) if flags.studio.is_some() => {
+            let folders = match paths() {
+                Ok(folders) => folders,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            let word = flags.studio.as_deref().unwrap_or_default();
+            return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::for_studio(&flags, &paths, lookup)) {
+                Ok(jobs) => {
+                    studios::generate(&flags, word, jobs, studios::RemoteEnv { out, err, terminal, paths: folders, interrupt, listen })
+                }
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
+        Command::Studios(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            if let Err(error) = listen(&interrupt) {
+                write_message(&mut err, &no_ctrl_c(&error));
+            }
+            let input = &mut io::stdin();
+            return studios::run(flags, studios::StudiosEnv { out, err: err.as_mut(), input, paths, interrupt: &interrupt });
         }
         Command::Queue(flags) => {
             let paths = match paths() {

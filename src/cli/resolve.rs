@@ -71,11 +71,7 @@ fn generate_job(
     earlier: u32,
 ) -> Result<ResolvedJob, UsageError> {
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
-    let destination = match &flags.output {
-        Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
-        Some(path) => Destination::Named { path: png(path)?, earlier, recipe: Box::new(recipe.clone()) },
-        None => Destination::Folder { folder: paths()?.pictures, recipe: Box::new(recipe.clone()) },
-    };
+    let destination = destination(flags, paths, &recipe, earlier)?;
     let every = flags.preview_interval;
     let preview = match (&flags.preview, flags.preview_method) {
         (None, _) => PreviewOptions::Off,
@@ -84,6 +80,78 @@ fn generate_job(
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview, shares_steps: false };
     Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes })
+}
+
+/// Where the pictures of a recipe go, which come after as many of earlier jobs.
+fn destination(
+    flags: &GenerateFlags,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
+    recipe: &Recipe,
+    earlier: u32,
+) -> Result<Destination, UsageError> {
+    let recipe = Box::new(recipe.clone());
+    Ok(match &flags.output {
+        Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe },
+        Some(path) => Destination::Named { path: png(path)?, earlier, recipe },
+        None => Destination::Folder { folder: paths()?.pictures, recipe },
+    })
+}
+
+/// What another studio is asked for: a recipe without model and files, sentences that are said first,
+/// and where its pictures go.
+pub(super) type RemoteJobFlags = (Recipe, Vec<String>, Destination);
+
+/// The jobs of these flags for another studio. LoRAs stay in the prompts: they are that studio's.
+pub(super) fn for_studio(
+    flags: &GenerateFlags,
+    paths: impl Fn() -> Result<Paths, NoHome>,
+    lookup: &Lookup<'_>,
+) -> Result<Vec<RemoteJobFlags>, UsageError> {
+    let by_name = |names: &[String]| -> Result<Vec<PathBuf>, UsageError> { Ok(names.iter().map(PathBuf::from).collect()) };
+    let lookup = Lookup { loras: &by_name, ..*lookup };
+    let starts = starts::all(&flags.common.inputs)?;
+    let all = templates::choose_pictures(&flags.templates, &flags.picture, &starts, (&paths, &lookup), |picture| {
+        Ok((asked_of_studio(picture, &flags.common), Vec::new(), None))
+    })?;
+    let mut earlier = 0;
+    let mut jobs = Vec::with_capacity(all.len());
+    for (mut recipe, notes, _) in all {
+        for lora in std::mem::take(&mut recipe.loras) {
+            let tag = format!(" <lora:{}:{}>", lora.path.display(), lora.strengths());
+            recipe.prompt.push_str(&tag);
+        }
+        let destination = destination(flags, &paths, &recipe, earlier)?;
+        earlier += recipe.batch_count;
+        jobs.push((recipe, notes, destination));
+    }
+    Ok(jobs)
+}
+
+/// What flags choose, in a recipe that has the usual values otherwise.
+fn asked_of_studio(picture: &PictureFlags, common: &CommonFlags) -> Recipe {
+    let usual = Recipe::default();
+    let CommonFlags { sampling, inputs, area, .. } = common;
+    let file = |path: &PathBuf| ImageSource::File(path.clone());
+    Recipe {
+        prompt: picture.prompt.clone().unwrap_or_default(),
+        negative_prompt: picture.negative_prompt.clone().unwrap_or_default(),
+        width: picture.width.unwrap_or(usual.width),
+        height: picture.height.unwrap_or(usual.height),
+        seed: picture.seed.unwrap_or(usual.seed),
+        batch_count: picture.batch_count,
+        steps: sampling.steps.unwrap_or(usual.steps),
+        guidance: sampling.cfg_scale.unwrap_or(usual.guidance),
+        distilled_guidance: sampling.guidance.unwrap_or(usual.distilled_guidance),
+        sampler: sampling.sampling_method,
+        scheduler: sampling.scheduler,
+        eta: sampling.eta,
+        flow_shift: sampling.flow_shift,
+        clip_skip: sampling.clip_skip.and_then(|layers| u32::try_from(layers).ok()).filter(|layers| *layers > 0),
+        init: picture.start.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }),
+        mask: inputs.mask.as_ref().map(file),
+        reference_images: inputs.ref_image.iter().map(file).collect(),
+        ..usual
+    }
 }
 
 /// These flags as a command line of sd-cli.

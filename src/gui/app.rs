@@ -242,7 +242,7 @@ impl App {
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
-            sharing: sharing::State::new(options, settings.sharing),
+            sharing: sharing::State::new(options, settings.sharing.clone()),
         };
         let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);

@@ -1,21 +1,17 @@
 //! Pictures in requests and answers: base64 with a prefix or without, decoded within limits that
 //! suit many clients at a time. No file and no address is ever opened by a client's word.
 
-use std::io::Write as _;
-
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use atelier_core::recipe::{ImageSource, Rgb8};
-use atelier_media::{ExportFormat, PictureError, RgbaPixels, export_bytes, export_pixels, image_size, read_image, read_rgba_image};
+use atelier_core::recipe::Rgb8;
+use atelier_media::{ExportFormat, MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture, RgbaPixels, export_bytes, export_pixels};
 use serde_json::Value;
 
 use super::error::Failure;
 
-/// Most pixels of a picture in a request.
-pub(crate) const MAX_PIXELS: u64 = 64_000_000;
 /// Most pictures in a request.
 pub(crate) const MAX_IMAGES: usize = 16;
 
@@ -40,44 +36,28 @@ pub(crate) fn bytes_of(field: &str, value: &Value) -> Result<Vec<u8>, Failure> {
     LENIENT.decode(data).map_err(|_| Failure::invalid(field, "It is not a picture in base64."))
 }
 
-/// A picture of a request in the readers' hands: they take files, and its size is known before its
-/// pixels are unpacked. Blocks.
-struct Sent(tempfile::NamedTempFile);
+/// A picture of a request, whose pixels are not unpacked yet. Blocks.
+fn receive(field: &str, bytes: &[u8]) -> Result<ReceivedPicture, Failure> {
+    ReceivedPicture::new(bytes).map_err(|error| refused(field, &error))
+}
 
-impl Sent {
-    fn new(field: &str, bytes: &[u8]) -> Result<Self, Failure> {
-        let refused = |error: &dyn std::fmt::Display| {
-            Failure::Failed(atelier_core::advice::Advice::new(
-                format!("A picture of the request could not be kept: {error}."),
-                "Free some disk space, then try again.",
-            ))
-        };
-        let mut file = tempfile::NamedTempFile::new().map_err(|error| refused(&error))?;
-        file.write_all(bytes).and_then(|()| file.flush()).map_err(|error| refused(&error))?;
-        let sent = Self(file);
-        let (width, height) = image_size(&sent.source()).map_err(|error| sent.refused(field, &error))?;
-        if u64::from(width) * u64::from(height) > MAX_PIXELS {
-            let sentence = format!("It has {width}x{height} pixels; at most {} million are taken.", MAX_PIXELS / 1_000_000);
-            return Err(Failure::invalid(field, sentence));
+fn refused(field: &str, error: &ReceivedError) -> Failure {
+    match error {
+        ReceivedError::NotKept(error) => Failure::Failed(atelier_core::advice::Advice::new(
+            format!("A picture of the request could not be kept: {error}."),
+            "Free some disk space, then try again.",
+        )),
+        ReceivedError::TooManyPixels { width, height } => {
+            let sentence = format!("It has {width}x{height} pixels; at most {} million are taken.", MAX_RECEIVED_PIXELS / 1_000_000);
+            Failure::invalid(field, sentence)
         }
-        Ok(sent)
-    }
-
-    fn source(&self) -> ImageSource {
-        ImageSource::File(self.0.path().to_owned())
-    }
-
-    /// The reason without the name of a file that is nobody's.
-    fn refused(&self, field: &str, error: &PictureError) -> Failure {
-        let name = self.0.path().display().to_string();
-        Failure::invalid(field, format!("It is not a picture: {}.", error.to_string().replace(&name, "it")))
+        ReceivedError::NotAPicture(reason) => Failure::invalid(field, format!("It is not a picture: {reason}.")),
     }
 }
 
 /// Decodes a picture; transparent pixels become white. Blocks.
 pub(crate) fn decode(field: &str, bytes: &[u8]) -> Result<Rgb8, Failure> {
-    let sent = Sent::new(field, bytes)?;
-    read_image(&sent.source()).map_err(|error| sent.refused(field, &error))
+    receive(field, bytes)?.image().map_err(|error| refused(field, &error))
 }
 
 /// How a mask says what is regenerated.
@@ -93,8 +73,7 @@ pub(crate) enum MaskSense {
 
 /// Decodes a mask to white where the picture is regenerated. Blocks.
 pub(crate) fn decode_mask(field: &str, bytes: &[u8], sense: MaskSense) -> Result<Rgb8, Failure> {
-    let sent = Sent::new(field, bytes)?;
-    let pixels = read_rgba_image(&sent.source()).map_err(|error| sent.refused(field, &error))?;
+    let pixels = receive(field, bytes)?.rgba().map_err(|error| refused(field, &error))?;
     mask_of(&pixels, sense).ok_or_else(|| Failure::invalid(field, "It is empty."))
 }
 
@@ -112,9 +91,9 @@ fn mask_of(pixels: &RgbaPixels, sense: MaskSense) -> Option<Rgb8> {
 
 /// The text of A1111 in a picture, and how many pixels it has. Blocks.
 pub(crate) fn parameters(field: &str, bytes: &[u8]) -> Result<String, Failure> {
-    let sent = Sent::new(field, bytes)?;
-    let settings = atelier_media::read_settings(sent.0.path()).map_err(|error| sent.refused(field, &error))?;
-    let own = atelier_media::read_metadata(sent.0.path()).ok().and_then(|it| it.parameters);
+    let sent = receive(field, bytes)?;
+    let settings = atelier_media::read_settings(sent.path()).map_err(|error| refused(field, &sent.refused(&error)))?;
+    let own = atelier_media::read_metadata(sent.path()).ok().and_then(|it| it.parameters);
     Ok(own.or_else(|| settings.raw_texts.into_iter().map(|(_, text)| text).find(|text| text.contains("Steps: "))).unwrap_or_default())
 }
 

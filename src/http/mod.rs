@@ -64,6 +64,7 @@ use state::SharedApp;
 use visitors::Visitors;
 
 pub use atelier_gallery::queue::Owner;
+pub use atelier_peers::DEFAULT_PORT;
 pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
@@ -71,8 +72,6 @@ pub use quota::{DiskQuota, used_bytes};
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
 
-/// The port that clients expect: A1111's.
-pub const DEFAULT_PORT: u16 = 7860;
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
 

@@ -222,7 +222,14 @@ mod tests {
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
             auto_advance: true,
-            sharing: SharingSettings { at_start: true, network: true, require_token: true, quota: DiskQuota::of_gigabytes(3) },
+            sharing: SharingSettings {
+                at_start: true,
+                network: true,
+                require_token: true,
+                quota: DiskQuota::of_gigabytes(3),
+                announce: true,
+                studio_name: "Studio of Anna".into(),
+            },
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
         }
     }

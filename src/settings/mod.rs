@@ -79,7 +79,7 @@ pub struct Settings {
 }
 
 /// How this computer's models are shared with others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharingSettings {
     /// Sharing begins by itself at each start.
     pub at_start: bool,
@@ -89,6 +89,10 @@ pub struct SharingSettings {
     pub require_token: bool,
     /// Disk space of the pictures of each person.
     pub quota: DiskQuota,
+    /// The network is told of it, where other devices may come.
+    pub announce: bool,
+    /// The name under which it is announced; empty: that of the account.
+    pub studio_name: String,
 }
 
 /// A placement with a name.

@@ -71,7 +71,7 @@ pub(super) struct StoredSettings {
     prompts: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredSharing {
     at_start: bool,
@@ -79,19 +79,22 @@ struct StoredSharing {
     require_token: bool,
     /// Absent where nothing was said.
     disk_quota_gb: Option<u32>,
+    announce: bool,
+    studio_name: String,
 }
 
-impl From<SharingSettings> for StoredSharing {
-    fn from(settings: SharingSettings) -> Self {
-        let SharingSettings { at_start, network, require_token, quota } = settings;
-        Self { at_start, network, require_token, disk_quota_gb: Some(quota.gigabytes()) }
+impl From<&SharingSettings> for StoredSharing {
+    fn from(settings: &SharingSettings) -> Self {
+        let SharingSettings { at_start, network, require_token, quota, announce, studio_name } = settings.clone();
+        Self { at_start, network, require_token, disk_quota_gb: Some(quota.gigabytes()), announce, studio_name }
     }
 }
 
 impl From<StoredSharing> for SharingSettings {
     fn from(stored: StoredSharing) -> Self {
-        let StoredSharing { at_start, network, require_token, disk_quota_gb } = stored;
-        Self { at_start, network, require_token, quota: disk_quota_gb.map_or_else(DiskQuota::default, DiskQuota::of_gigabytes) }
+        let StoredSharing { at_start, network, require_token, disk_quota_gb, announce, studio_name } = stored;
+        let quota = disk_quota_gb.map_or_else(DiskQuota::default, DiskQuota::of_gigabytes);
+        Self { at_start, network, require_token, quota, announce, studio_name }
     }
 }
 
@@ -230,7 +233,7 @@ impl From<&Settings> for StoredSettings {
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
             auto_advance: settings.auto_advance,
-            sharing: settings.sharing.into(),
+            sharing: StoredSharing::from(&settings.sharing),
             prompts: settings.prompts.clone(),
         }
     }

@@ -46,6 +46,8 @@ fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
     assert_eq!((names.first(), names.last()), (Some(&"state"), Some(&"end")), "{names:?}");
     assert_eq!(names.iter().filter(|name| **name == "picture").count(), 2, "{names:?}");
     assert_eq!(told.last().unwrap().1["status"], "completed");
+    let begin = told.iter().find_map(|(_, data)| data.get("begin").filter(|begin| !begin.is_null())).unwrap();
+    assert_eq!(begin, &json!({"width": 64, "height": 64, "steps": 4, "seeds": [42, 43]}));
     let job = get(studio.address(), &path).ok();
     assert_eq!((job["status"].as_str(), job["queue_position"].as_u64()), (Some("completed"), Some(0)));
     let images = job["result"]["images"].as_array().unwrap();

@@ -14,5 +14,6 @@ mod process;
 mod recordings;
 mod sdapi;
 mod studio;
+mod studios;
 #[path = "../support/mod.rs"]
 mod support;

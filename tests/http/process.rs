@@ -64,6 +64,16 @@ fn a_person_gets_a_token_that_stays_the_same() {
     assert_eq!(tokens[0], tokens[1]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_server_for_this_computer_alone_is_not_announced_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let (child, address) = start(&home, &["--port", "0", "--announce", "--name", "Studio of Anna"]);
+    assert_eq!(get(address, "/healthz").ok()["status"], "ok", "it serves all the same");
+    let said = String::from_utf8_lossy(&stop(child).stderr).into_owned();
+    assert!(said.contains("Nothing is announced in the network") && said.contains("--allow-network"), "{said}");
+}
+
 #[test]
 fn it_refuses_what_would_surprise() {
     let home = tempfile::tempdir().unwrap();
@@ -77,6 +87,8 @@ fn it_refuses_what_would_surprise() {
     assert!(code == Some(2) && said.contains("at least 16"), "{code:?} {said}");
     let (code, said) = refused(&["--port", "0", "--allow-origin", "*"]);
     assert!(code == Some(2) && said.contains("not an origin"), "{code:?} {said}");
+    let (code, said) = refused(&["--port", "0", "--name", "Studio of Anna"]);
+    assert!(code == Some(2) && said.contains("--announce"), "{code:?} {said}");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let (code, said) = refused(&["--port", &port]);

@@ -30,6 +30,7 @@ pub fn bombs(reader: &str) -> Vec<Bomb> {
         "catalogue" => catalogues(),
         "download_queue" => values("{\"version\":1,\"jobs\":[", "]}", 8 << 20),
         "facts_cache" => facts(),
+        "studio_events" => values("event: end\ndata: {\"status\":\"failed\",\"notes\":[", "]}\n\n", 8 << 20),
         "settings" => settings(),
         "style_list" => style_lists(),
         "style" => values("{\"name\":\"a\",\"settings\":{\"loras\":[", "]}}", 1_000_000),

@@ -63,6 +63,12 @@ impl Paths {
         self.settings_file.with_file_name("library.json")
     }
 
+    /// The studios of the network that this person keeps, with their tokens.
+    #[must_use]
+    pub fn studios_file(&self) -> PathBuf {
+        self.data.join("studios.json")
+    }
+
     /// The person's own catalogues of models, beside the settings.
     #[must_use]
     pub fn catalogues(&self) -> PathBuf {

@@ -22,6 +22,7 @@ mod png;
 mod png_text;
 mod preprocess;
 mod profile;
+mod received;
 mod stored_recipe;
 mod strict_jpeg;
 mod thumbnail;
@@ -36,7 +37,8 @@ pub use inspect::{
 };
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use limits::MAX_SIDE;
-pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
+pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, save_with_metadata, write_picture};
 pub use preprocess::{inverted, line_art, scribble, soft_edges, without_details};
+pub use received::{MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture};
 pub use stored_recipe::{MissingFile, RestoredRecipe, StoredRecipe};
 pub use thumbnail::thumbnail;

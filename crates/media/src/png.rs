@@ -49,6 +49,17 @@ impl Metadata {
         }
     }
 
+    /// Metadata of a picture that another studio made by this recipe.
+    #[must_use]
+    pub fn made_on(studio: &str, recipe: StoredRecipe, image: &Rgb8) -> Self {
+        // Every file counts as found, under its own name.
+        let used = recipe.clone().into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe;
+        let info = PictureInfo { index: 0, seed: used.seed, cpu_math: recipe.cpu_math(), merged_loras: false };
+        let mut parameters = Parameters::of(&used, recipe.model(), info, image.width(), image.height());
+        parameters.push("Studio", studio);
+        Self { parameters: Some(a1111::format(&parameters)), recipe: Some(recipe.made_on(studio)) }
+    }
+
     /// The same for the upscaled picture; `model` is the upscaler's file.
     #[must_use]
     pub fn upscaled(mut self, model: &Path, image: &Rgb8) -> Self {
@@ -77,9 +88,13 @@ pub fn save_picture(
     notes: &[PictureNote],
     image: &Rgb8,
 ) -> Result<PathBuf, PictureError> {
-    let metadata = Metadata::of(recipe, model, info, notes, image);
-    let names = picture_file_names(&recipe.prompt, info.seed);
-    paths::write_new(folder, names, |file| encode(file, image, &metadata)).map_err(|error| PictureError::write(folder, error))
+    save_with_metadata(folder, &recipe.prompt, info.seed, image, &Metadata::of(recipe, model, info, notes, image))
+}
+
+/// The same for a picture whose metadata is known.
+pub fn save_with_metadata(folder: &Path, prompt: &str, seed: i64, image: &Rgb8, metadata: &Metadata) -> Result<PathBuf, PictureError> {
+    let names = picture_file_names(prompt, seed);
+    paths::write_new(folder, names, |file| encode(file, image, metadata)).map_err(|error| PictureError::write(folder, error))
 }
 
 /// Writes a picture to exactly this path, replacing a file that is there.

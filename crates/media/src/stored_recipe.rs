@@ -41,6 +41,9 @@ pub struct StoredRecipe {
     /// How the processor computed, where that changed the bytes.
     #[serde(default, deserialize_with = "or_usual", skip_serializing_if = "Option::is_none")]
     cpu_math: Option<String>,
+    /// The name of the studio that made it, where that was another one than the one that kept it.
+    #[serde(default, deserialize_with = "or_usual", skip_serializing_if = "Option::is_none")]
+    studio: Option<String>,
     #[serde(default, deserialize_with = "or_usual", skip_serializing_if = "Option::is_none")]
     upscaled: Option<StoredUpscale>,
     #[serde(default, deserialize_with = "or_usual", skip_serializing_if = "Vec::is_empty")]
@@ -150,6 +153,7 @@ impl StoredRecipe {
             model: None,
             settings: Stored::of(&used, &file),
             cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
+            studio: None,
             upscaled: None,
             notes: Vec::new(),
         }
@@ -165,6 +169,18 @@ impl StoredRecipe {
     #[must_use]
     pub fn named(self, model: Option<String>) -> Self {
         Self { model, ..self }
+    }
+
+    /// With the name of the studio that made it for this one.
+    #[must_use]
+    pub fn made_on(self, studio: &str) -> Self {
+        Self { studio: Some(studio.to_owned()), ..self }
+    }
+
+    /// The name of the studio that made it, where that was another one than the one that kept it.
+    #[must_use]
+    pub fn studio(&self) -> Option<&str> {
+        self.studio.as_deref()
     }
 
     /// With what a person should know of the picture.

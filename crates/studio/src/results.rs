@@ -9,7 +9,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::model_name;
-use atelier_media::{Metadata, PictureError};
+use atelier_media::{Metadata, PictureError, ReceivedPicture, StoredRecipe};
 
 use crate::picture_index::PictureIndex;
 
@@ -55,9 +55,51 @@ impl Destination {
     /// If the file cannot be written.
     pub fn keep(&self, picture: &Picture, job: JobId, index: &mut PictureIndex) -> Result<KeptPicture, PictureError> {
         let path = self.write(picture)?;
+        Ok(self.indexed(path, job, index))
+    }
+
+    /// Writes a picture that another studio made, and adds it to the gallery. Its recipe is the one
+    /// that its file says, or else the one that was asked for; `model` is the model's name there.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep_received(
+        &self,
+        received: &ReceivedPicture,
+        picture: &Picture,
+        (studio, model): (&str, Option<&str>),
+        job: JobId,
+        index: &mut PictureIndex,
+    ) -> Result<KeptPicture, PictureError> {
+        let Picture { info, image, .. } = picture;
+        let metadata = |asked: &Recipe| {
+            let said = atelier_media::read_metadata(received.path()).ok().and_then(|it| it.recipe);
+            let asked = || StoredRecipe::of(asked, *info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
+            Metadata::made_on(studio, said.unwrap_or_else(asked), image)
+        };
+        let path = match self {
+            Self::Folder { folder, recipe } => {
+                atelier_media::save_with_metadata(folder, &recipe.prompt, info.seed, image, &metadata(recipe))?
+            }
+            Self::Named { path, earlier, recipe } => {
+                let path = numbered(path, earlier.saturating_add(info.index));
+                atelier_media::write_picture(&path, image, &metadata(recipe))?;
+                path
+            }
+            Self::Upscaled { path, .. } => {
+                let path = numbered(path, info.index);
+                atelier_media::write_picture(&path, image, &metadata(&Recipe::default()))?;
+                path
+            }
+        };
+        Ok(self.indexed(path, job, index))
+    }
+
+    /// Adds a picture that was written to the gallery.
+    fn indexed(&self, path: PathBuf, job: JobId, index: &mut PictureIndex) -> KeptPicture {
         let batch = index.group().or_else(|| self.is_batch().then(|| index.batch_of(job)));
         let warning = index.add(&path, None, self.parent(), batch).err();
-        Ok(KeptPicture { path, warning })
+        KeptPicture { path, warning }
     }
 
     /// Finds out before the work whether the pictures can be kept. Blocks.

@@ -56,6 +56,12 @@ pub struct HttpFlags {
         help_heading = ACCESS
     )]
     pub(in crate::cli) disk_quota: u32,
+    /// Announce this server in the network, so that other studios list it (mDNS)
+    #[arg(long, help_heading = ACCESS)]
+    pub(in crate::cli) announce: bool,
+    /// Name under which it is announced [default: Studio of, and the name of your account]
+    #[arg(long, value_name = "NAME", requires = "announce", help_heading = ACCESS)]
+    pub(in crate::cli) name: Option<String>,
     #[command(flatten)]
     pub(in crate::cli) servers: ServerFlags,
     #[command(flatten)]

@@ -20,6 +20,7 @@ mod mcp;
 mod person;
 mod queue;
 mod steps;
+mod studios;
 mod vision;
 
 pub(super) use area::AreaFlags;
@@ -36,6 +37,8 @@ pub(super) use person::PersonFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
+pub(super) use studios::StudiosCommand;
+pub use studios::StudiosFlags;
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 
@@ -70,6 +73,57 @@ const SETTINGS: [&str; 14] = [
     "DeviceFlags",
     "ModuleDeviceFlags",
     "ModuleFlags",
+];
+
+/// What another studio does not take: groups of flags, and flags of groups of which it takes some.
+/// Each is refused beside `--studio`.
+const NOT_OF_A_STUDIO: [&str; 46] = [
+    "GuidanceFlags",
+    "FamilyFlags",
+    "PersonFlags",
+    "AreaFlags",
+    "HiresFlags",
+    "StepFlags",
+    "LikeFlags",
+    "DeviceFlags",
+    "ModuleDeviceFlags",
+    "ModuleFlags",
+    "ServerFlags",
+    "LibraryFlags",
+    "PullFlags",
+    "diffusion_model",
+    "uncond_diffusion_model",
+    "llm",
+    "llm_vision",
+    "vae",
+    "taesd",
+    "clip_l",
+    "clip_g",
+    "t5xxl",
+    "clip_vision",
+    "control_net",
+    "photo_maker",
+    "lora",
+    "lora_apply_mode",
+    "embedding",
+    "embd_dir",
+    "lora_model_dir",
+    "rng",
+    "sampler_rng",
+    "prediction",
+    "control_image",
+    "control_strength",
+    "control_start",
+    "control_end",
+    "control_prepare",
+    "from_command",
+    "list_devices",
+    "as_command",
+    "verbose",
+    "preview_method",
+    "preview_interval",
+    "no_auto_placement",
+    "stream_profile",
 ];
 
 /// Generate images on your own machine. Without a command, the window opens.
@@ -136,6 +190,8 @@ pub enum Command {
     /// encryption, so others in the same network may read what is sent. Pictures are kept in the
     /// folder Shared of your pictures.
     Serve(Box<HttpFlags>),
+    /// List studios that others share in this network, and keep some with their tokens.
+    Studios(StudiosFlags),
     /// Let an agent or chat program generate pictures, over MCP on standard input and output.
     ///
     /// A program that knows MCP starts this by itself: enter `atelier mcp` as its command. With
@@ -172,6 +228,7 @@ impl Command {
             | Self::Devices(_)
             | Self::Doctor(_)
             | Self::Serve(_)
+            | Self::Studios(_)
             | Self::Mcp(_)
             | Self::ServeDevice(_) => false,
         }
@@ -186,6 +243,10 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) common: CommonFlags,
 
+    /// Let another studio of the network generate the pictures: its name, address or link, see
+    /// `atelier studios`. --model is then the name of a model there
+    #[arg(long, value_name = "NAME|URL", conflicts_with_all = NOT_OF_A_STUDIO, help_heading = MODEL)]
+    pub(super) studio: Option<String>,
     #[command(flatten)]
     pub(super) templates: TemplateFlags,
     #[command(flatten)]
@@ -856,6 +917,50 @@ mod tests {
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!(flags.output, PathBuf::from("c.png"));
+    }
+
+    #[test]
+    fn another_studio_gets_a_flag_or_it_is_refused() {
+        const TAKEN: [&str; 25] = [
+            "studio",
+            "help",
+            "simulate_devices",
+            "cpu_math",
+            "model",
+            "prompt",
+            "negative_prompt",
+            "width",
+            "height",
+            "seed",
+            "batch_count",
+            "prompts",
+            "wildcards",
+            "steps",
+            "cfg_scale",
+            "guidance",
+            "sampling_method",
+            "scheduler",
+            "eta",
+            "flow_shift",
+            "clip_skip",
+            "init_img",
+            "strength",
+            "mask",
+            "ref_image",
+        ];
+        // Where the pictures go and what is printed is this program's.
+        const OWN: [&str; 4] = ["output", "preview", "json", "null"];
+        let mut command = Cli::command();
+        command.build();
+        let generate = command.find_subcommand("generate").unwrap();
+        let studio = generate.get_arguments().find(|it| it.get_id() == "studio").unwrap();
+        let refused: Vec<&str> = generate.get_arg_conflicts_with(studio).iter().map(|it| it.get_id().as_str()).collect();
+        for flag in generate.get_arguments().map(|it| it.get_id().as_str()) {
+            let is_taken = TAKEN.contains(&flag) || OWN.contains(&flag);
+            assert!(is_taken != refused.contains(&flag), "{flag} is sent, or refused by its name");
+        }
+        let refused = ["atelier", "generate", "-p", "x", "--studio", "Anna", "--vae-tiling"];
+        assert!(Cli::try_parse_from(refused).unwrap_err().to_string().contains("--vae-tiling"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use atelier_media::{PictureModel, PictureSettings};
+use atelier_media::{PictureModel, PictureSettings, StoredRecipe};
 
 /// What a picture file says of how it was made; null is what it does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -10,6 +10,8 @@ use atelier_media::{PictureModel, PictureSettings};
 pub struct Inspected {
     pub path: String,
     pub tool: Option<String>,
+    #[serde(default)]
+    pub studio: Option<String>,
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
     pub seed: Option<u64>,
@@ -88,6 +90,7 @@ impl Inspected {
         Self {
             path,
             tool: settings.tool.map(|tool| tool.key().to_owned()),
+            studio: settings.recipe.as_ref().and_then(StoredRecipe::studio).map(str::to_owned),
             prompt: settings.prompt,
             negative_prompt: settings.negative_prompt,
             seed: settings.seed,

@@ -166,6 +166,22 @@ fn plans_and_sheets_are_about_one_start_picture() {
     assert!(refused.starts_with("all pictures of a sheet begin with one start picture"), "{refused}");
 }
 
+#[test]
+fn another_studio_is_asked_once_for_each_start_picture() {
+    let builtin = || Err(BuiltinError::Missing { looked: Vec::new() });
+    let upscaler = |name: &str| Ok(PathBuf::from(name));
+    let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
+    let args = ["atelier", "generate", "--studio", "Anna", "-p", "x", "-b", "2", "-o", "c.png", "-i", "a.png", "-i", "b.png"];
+    let Some(Command::Generate(flags)) = Cli::try_parse_from(args).unwrap().command else { panic!("generates nothing") };
+    let asked = for_studio(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup).unwrap();
+    let told = |(recipe, _, destination): &RemoteJobFlags| {
+        let earlier = if let Destination::Named { earlier, .. } = destination { *earlier } else { panic!("no name") };
+        (recipe.init.as_ref().map(|init| init.image.clone()), destination.parent(), earlier)
+    };
+    let of = |name: &str, earlier| (Some(ImageSource::File(name.into())), Some(PathBuf::from(name)), earlier);
+    assert_eq!(asked.iter().map(told).collect::<Vec<_>>(), [of("a.png", 0), of("b.png", 2)]);
+}
+
 fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<ResolvedJob, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
@@ -185,6 +201,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         | Command::Cutout(_)
         | Command::Detect(_)
         | Command::Serve(_)
+        | Command::Studios(_)
         | Command::Mcp(_)
         | Command::ServeDevice(_) => panic!("no job"),
     }

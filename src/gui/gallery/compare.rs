@@ -82,5 +82,6 @@ pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
         (tr!("gallery-sampler"), text(&settings.sampler)),
         (tr!("gallery-scheduler"), text(&settings.scheduler)),
         (tr!("gallery-made-with"), settings.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
+        (tr!("gallery-made-on"), settings.recipe.as_ref().and_then(|it| it.studio()).unwrap_or_default().to_owned()),
     ]
 }

@@ -20,6 +20,10 @@ pub enum Command {
     ListenToNetwork(bool),
     /// Ask programs of this computer for a token too, or not.
     RequireToken(bool),
+    /// Tell the network of it, or not.
+    Announce(bool),
+    /// The name under which it is announced.
+    SetStudioName(String),
     /// Share at each start of the program, or not.
     ShareAtStart(bool),
     /// Disk space of the pictures of each person.
@@ -53,6 +57,8 @@ impl FeatureCommand for Command {
             Self::Close => (tr!("common-close"), tr!("sharing-close-what-is-shared")),
             Self::ListenToNetwork(_) => (tr!("sharing-other-devices-in-this"), tr!("sharing-phones-and-computers-can")),
             Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-useful-where-several-people")),
+            Self::Announce(_) => (tr!("sharing-announce-in-the-network"), tr!("sharing-other-ateliers-list-this")),
+            Self::SetStudioName(_) => (tr!("sharing-name-of-this-studio"), tr!("sharing-the-name-under-which")),
             Self::ShareAtStart(_) => (tr!("sharing-share-again-when-atelier"), tr!("sharing-start-sharing-by-itself")),
             Self::SetDiskQuota(_) => (tr!("sharing-disk-space-for-each"), tr!("sharing-refuse-new-pictures-of")),
             Self::Start => (tr!("sharing-start-sharing"), tr!("sharing-start-sharing-it-ends")),
@@ -76,7 +82,9 @@ impl FeatureCommand for Command {
         match self {
             Self::Open | Self::Close | Self::SetPerson(_) | Self::SetDiskQuota(_) => Ok(()),
             Self::ShareAtStart(_) => is(state.paths.is_some(), tr!("sharing-there-is-no-folder")),
-            Self::ListenToNetwork(_) | Self::RequireToken(_) => is(is_off, tr!("sharing-stop-sharing-first")),
+            Self::ListenToNetwork(_) | Self::RequireToken(_) | Self::Announce(_) | Self::SetStudioName(_) => {
+                is(is_off, tr!("sharing-stop-sharing-first"))
+            }
             Self::Start => {
                 is(state.paths.is_some(), tr!("sharing-there-is-no-folder"))?;
                 is(is_off, tr!("sharing-already-started"))

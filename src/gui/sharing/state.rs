@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_library::Builtin;
+use atelier_peers::Announcement;
 use qrcode::{Color, QrCode};
 
 use crate::gui::options::Options;
@@ -72,6 +73,8 @@ pub(crate) enum Phase {
 /// A server that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
+    /// Where it is to be announced: it is, or why not. Ends before the server does.
+    pub(crate) announced: Option<Result<Announcement, String>>,
     pub(crate) server: Server,
     /// This computer's address in its network, where others are listened to.
     pub(crate) lan: Option<IpAddr>,

@@ -28,6 +28,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Close => (state.is_open, state.code) = (false, None),
         Command::ListenToNetwork(listens) => state.settings.network = listens,
         Command::RequireToken(requires) => state.settings.require_token = requires,
+        Command::Announce(announces) => state.settings.announce = announces,
+        Command::SetStudioName(name) => state.settings.studio_name = name,
         Command::ShareAtStart(shares) => state.settings.at_start = shares,
         Command::SetDiskQuota(quota) => {
             state.settings.quota = quota;
@@ -85,6 +87,7 @@ fn start(state: &mut State, context: &Context<'_>) {
     let parts = Parts {
         access: access_of(state, Vec::new()),
         quota: state.settings.quota,
+        announced_as: state.settings.announce.then(|| state.settings.studio_name.clone()),
         paths,
         builtin: state.builtin.clone(),
         queue: context.queue.connect(),

@@ -17,6 +17,8 @@ use crate::http::DiskQuota;
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
 const FIELD_WIDTH: f32 = 240.0;
+/// Letters of a studio's name.
+const MAX_STUDIO_NAME: usize = 60;
 /// Side of a square of a code, in points, and the squares around it that stay light: cameras need
 /// four.
 const SQUARE: f32 = 5.0;
@@ -59,8 +61,22 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// What is chosen before the start.
 fn choices(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    choice(ui, state, commands, state.sharing.settings.network, Command::ListenToNetwork);
-    choice(ui, state, commands, state.sharing.settings.require_token, Command::RequireToken);
+    let settings = &state.sharing.settings;
+    choice(ui, state, commands, settings.network, Command::ListenToNetwork);
+    choice(ui, state, commands, settings.require_token, Command::RequireToken);
+    choice(ui, state, commands, settings.announce, Command::Announce);
+    if settings.announce {
+        let about = Command::SetStudioName(String::new());
+        let mut name = settings.studio_name.clone();
+        let edit = TextEdit::singleline(&mut name).hint_text(about.label()).char_limit(MAX_STUDIO_NAME);
+        let is_free = about.enabled(&state.sharing, &state.shared).is_ok();
+        ui.add_enabled_ui(is_free, |ui| {
+            line_edit_with_undo(ui, FIELD_WIDTH, edit).on_hover_text(about.tooltip()).accessible_name(about.label())
+        });
+        if name != settings.studio_name {
+            commands.push(Command::SetStudioName(name));
+        }
+    }
 }
 
 fn choice(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, command: fn(bool) -> Command) {
@@ -105,6 +121,13 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         ui.add(Label::new(bold(running.url()).color(palette.strong)).selectable(true));
         command_button(ui, state, commands, Command::CopyAddress);
     });
+    if let Some(announced) = &running.announced {
+        let words = match announced {
+            Ok(announcement) => tr!("sharing-announced-in-the-network", name = announcement.name()),
+            Err(reason) => reason.clone(),
+        };
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+    }
     for address in &running.guests.asking {
         ui.push_id(address, |ui| {
             ui.horizontal(|ui| {

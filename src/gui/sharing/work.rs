@@ -1,6 +1,7 @@
 //! Starting the server, and tokens. Everything here blocks.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use atelier_core::paths::Paths;
@@ -8,6 +9,7 @@ use atelier_engine::Handle;
 use atelier_gallery::queue::Owner;
 use atelier_language::tr;
 use atelier_library::Builtin;
+use atelier_peers::{Announcement, Network};
 use atelier_studio::queue::QueueClient;
 
 use crate::gui::sharing::state::{Running, Usage};
@@ -17,6 +19,8 @@ use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Server, Serv
 pub(super) struct Parts {
     pub(super) access: Access,
     pub(super) quota: DiskQuota,
+    /// The name under which it is announced.
+    pub(super) announced_as: Option<String>,
     pub(super) paths: Paths,
     pub(super) builtin: Option<Arc<Builtin>>,
     pub(super) queue: QueueClient,
@@ -25,10 +29,11 @@ pub(super) struct Parts {
 
 /// Starts a server.
 pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
-    let Parts { access, quota, paths, builtin, queue, engine } = parts;
+    let Parts { access, quota, announced_as, paths, builtin, queue, engine } = parts;
     let Prepared { listeners, policy, .. } = access.prepare(&paths)?;
     // Also those of earlier starts, whose links are still good.
     let people = policy.tokens.people();
+    let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
     let options = ServerOptions {
         paths,
         models_root: None,
@@ -42,7 +47,10 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
-    Ok(Running { server, lan, people, guests: Guests::default(), usage: Usage::default() })
+    // Other computers always need a token.
+    let announce = |name: String| Announcement::start(&name, &addresses, true, Network::Local).map_err(|error| error.to_string());
+    let announced = announced_as.map(announce);
+    Ok(Running { announced, server, lan, people, guests: Guests::default(), usage: Usage::default() })
 }
 
 /// Bytes of the disk that the pictures of each of these owners take; `None` where their folder cannot

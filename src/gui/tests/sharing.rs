@@ -62,6 +62,22 @@ fn models_are_shared_from_the_menu_and_no_longer_once_that_is_stopped() {
 }
 
 #[test]
+fn a_studio_is_announced_only_where_others_may_come_and_the_choice_is_kept() {
+    let mut studio = open();
+    assert!(!studio.app().settings().sharing.announce, "off unless it is asked for");
+    studio.check("Announce in the network");
+    studio.fill("Name of this studio", "Studio of Anna");
+    studio.harness.check_accessibility();
+    let settings = studio.app().settings().sharing;
+    assert_eq!((settings.announce, settings.studio_name.as_str()), (true, "Studio of Anna"));
+    let address = start(&mut studio);
+    assert!(address.ip().is_loopback());
+    assert!(studio.sees("Nothing is announced in the network"));
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+#[test]
 fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_code() {
     let mut studio = open();
     studio.check("Programs on this computer need a token too");
@@ -132,7 +148,7 @@ fn a_window_beside_another_one_shares_nothing_by_itself() {
     let settings = SharingSettings { at_start: true, ..SharingSettings::default() };
     let folder = tempfile::tempdir().unwrap();
     let options = Studio::options(&folder, Err("None.".into()), None);
-    let is_due = |options: &Options| crate::gui::sharing::State::new(options, settings).is_start_due;
+    let is_due = |options: &Options| crate::gui::sharing::State::new(options, settings.clone()).is_start_due;
     assert!(is_due(&options) && !is_due(&options.beside()));
 }
 

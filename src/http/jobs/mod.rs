@@ -156,6 +156,7 @@ fn about(view: &JobView) -> Value {
         "ends_in_secs": view.ends_in_secs,
         "images": view.pictures.len(),
         "model": view.model,
+        "begin": view.begin.as_ref().map(|it| json!({"width": it.width, "height": it.height, "steps": it.steps, "seeds": it.seeds})),
         "notes": view.all_notes(),
         "result": null,
         "error": error,
@@ -214,7 +215,7 @@ async fn send_events(mut job: watch::Receiver<JobView>, events: Events) {
     let (mut state, mut step, mut preview, mut pictures) = (None, None, None, 0);
     loop {
         let view = job.borrow_and_update().clone();
-        let now = (status(&view), view.position);
+        let now = (status(&view), view.position, view.begin.is_some());
         if state.replace(now) != Some(now) {
             events.send(Some("state"), &about(&view)).await;
         }

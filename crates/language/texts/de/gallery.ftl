@@ -148,6 +148,7 @@ gallery-guidance = Guidance
 gallery-sampler = Sampler
 gallery-scheduler = Scheduler
 gallery-made-with = Erstellt mit
+gallery-made-on = Erzeugt auf
 gallery-this-picture-is-hidden = Dieses Bild ist durch die aktuelle Suche verborgen. Zuerst alle zeigen.
 gallery-choose-the-folder-for-the-copies = Ordner für die Kopien wählen
 gallery-show-the-pictures-of-a-folder = Bilder eines Ordners zeigen

@@ -148,6 +148,7 @@ gallery-guidance = Guidance
 gallery-sampler = Sampler
 gallery-scheduler = Scheduler
 gallery-made-with = Made with
+gallery-made-on = Made on
 gallery-this-picture-is-hidden = This picture is hidden by the current search. Show all first.
 gallery-choose-the-folder-for-the-copies = Choose the folder for the copies
 gallery-show-the-pictures-of-a-folder = Show the pictures of a folder

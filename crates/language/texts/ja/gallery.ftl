@@ -148,6 +148,7 @@ gallery-guidance = ガイダンス
 gallery-sampler = サンプラー
 gallery-scheduler = スケジューラー
 gallery-made-with = 作成プログラム
+gallery-made-on = 生成したスタジオ
 gallery-this-picture-is-hidden = この画像は現在の検索では表示されません。先に「すべて表示」を実行してください。
 gallery-choose-the-folder-for-the-copies = コピーの保存先フォルダーを選択
 gallery-show-the-pictures-of-a-folder = フォルダーの画像を表示
