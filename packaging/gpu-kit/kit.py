@@ -188,14 +188,15 @@ def write_ahead(names):
 
 
 def model(name):
-    """Flags of a random model. Without room for all, the one before is deleted."""
+    """Flags of a random model. Without room for all, those before are deleted."""
     file = flags_file(name)
     begun = time.monotonic()
     while file.with_suffix(".begun").exists():
         time.sleep(0.1)
     if not file.exists():
-        shutil.rmtree(MODELS, ignore_errors=True)
-        MODELS.mkdir(parents=True)
+        if MODEL_SIZES.get(name, 0) > shutil.disk_usage(MODELS).free * 0.9:
+            shutil.rmtree(MODELS, ignore_errors=True)
+        MODELS.mkdir(parents=True, exist_ok=True)
         made = subprocess.run([HERE / "make-model", name, MODELS / name], capture_output=True, text=True)
         if made.returncode != 0:
             sys.exit(made.stderr)
@@ -217,7 +218,9 @@ def begin():
         driver = subprocess.run(smi, capture_output=True, text=True).stdout.strip()
     except OSError:
         driver = "no nvidia-smi"
-    write_ahead([name for name in MODEL_SIZES if name in " ".join(sys.argv[3:])])
+    uses = {"operations": "sd15 sdxl zimage", "units": "sd15", "caches": "zimage", "streaming": "sdxl", "switch": "sd15"}
+    words = " ".join(f"{part} {uses.get(part, '')}" for part in sys.argv[3:])
+    write_ahead([name for name in MODEL_SIZES if name in words])
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, env=ENVIRONMENT).stdout.strip()
     listed = devices()
     card, cpu = device(), [it for it in listed["devices"] if it["kind"] == "cpu"]

@@ -1,5 +1,7 @@
 """What is measured, part by part."""
 
+import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -9,7 +11,7 @@ import sys
 import time
 
 from kit import ENVIRONMENT, GIB, HERE, OUT, PROGRAM, SIZES, SMALL, STEPS, Card, Run, device, devices, generate, mib, model, row, used_mib
-from picture import difference
+from picture import difference, write_square
 
 DEVICE = device()
 NAME = DEVICE["name"]
@@ -210,6 +212,113 @@ def in_memory(name, size):
     return run.step_secs(), most(run)
 
 
+TINY_MODELS = ["tiny", "tiny-q8", "tiny-lora", "tiny-q8-lora", "tiny-upscaler", "sd15-control", "family-zimage-gguf", "family-zimage-vae",
+               "family-sd15", "family-sdxl", "family-sd3", "family-ovis", "reading-sd15", "reading-sdxl", "reading-sd3", "reading-flux"]
+TYPES = ["f32", "f16", "bf16", "q8_0", "q6_K", "q5_1", "q5_0", "q5_K", "q4_1", "q4_0", "q4_K", "q3_K", "q2_K", "iq4_nl", "iq4_xs", "mxfp4"]
+SAMPLERS = ["euler_a", "heun", "dpm++2m", "lcm"]
+
+
+def likeness():
+    """Every kind of setting, number type and model on the card beside the same on the processor."""
+    start, mask, half = OUT / "start.png", OUT / "mask.png", OUT / "half.png"
+    side = 64 if SMALL else 256
+    Run("generate", *BUILTIN, "--backend", "cpu", "-o", start)
+    write_square(mask, side)
+    write_square(half, side // 2)
+    settings = {
+        "start picture": ["-i", start, "--strength", "0.6"], "mask": ["-i", start, "--mask", mask],
+        "outpaint": ["-i", start, "--outpaint", "right=64"], "hires": ["--hires", "1.5"],
+        "latent hires": ["--hires", "1.5", "--hires-upscaler", "Latent (bicubic)"], "seamless": ["--circular"], "decoded in tiles": ["--vae-tiling"],
+        "guidance": ["--cfg-scale", "4", "-n", "fog"], "no flash attention": ["--no-diffusion-fa"], "blended noise": ["--blend-seed", "9", "--blend", "0.4"],
+        "easycache": ["--cache-mode", "easycache"], "spectrum": ["--cache-mode", "spectrum"], "dbcache": ["--cache-mode", "dbcache"],
+        **{it: ["--sampling-method", it] for it in SAMPLERS},
+        **{it: ["--type", it] for it in TYPES},
+    }
+    cases = {f"built-in, {what}": [*BUILTIN, *map(str, words)] for what, words in settings.items()}
+    small = ["-p", "a hill", "--seed", "3", "-W", "64", "-H", "64", "--steps", "2"]
+    for name in TINY_MODELS:
+        control = ["--control-image", str(half)] if "control" in name else []
+        cases[name] = [*model(name), *small, *control]
+    cases["tiny, LoRA at run time"] = [*model("tiny-lora"), *small, "--lora-apply-mode", "at_runtime"]
+    cases["tiny, streamed"] = [*model("tiny"), *small, "--max-vram", "0.005", "--stream-layers"]
+    # The card's picture is compared by itself; those of the processor are made by all cores.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        begun = {what: [pool.submit(Run, "generate", *words, "--backend", place, "-o", OUT / f"like-{n}-{side_}.png")
+                        for side_, place in (("cpu", "cpu"), ("card", PLACE))] for n, (what, words) in enumerate(cases.items())}
+        for n, (what, pair) in enumerate(begun.items()):
+            cpu, card = (it.result() for it in pair)
+            notes = " ".join(card.end.get("notes", []))
+            if cpu.ok and card.ok:
+                try:
+                    mean, largest = difference(OUT / f"like-{n}-cpu.png", OUT / f"like-{n}-card.png")
+                    row(what, f"mean {mean:.3f}, largest {largest} of 255 {notes}")
+                except (OSError, ValueError) as error:
+                    row(what, f"not compared: {error} {notes}")
+            else:
+                row(what, f"processor: {cpu.outcome}; card: {card.outcome}", card.command)
+
+
+def operations():
+    """Where the card's time goes: seconds by operation, as ggml's Vulkan logs them, one by one and so slower than together."""
+    for name, size in [("tiny", 64)] if SMALL else [("sd15", 512), ("sd15", 1024), ("sdxl", 1024), ("zimage", 1024)]:
+        # The first picture compiles shaders.
+        generate(name, "--backend", PLACE, size=size, steps=1)
+        ENVIRONMENT["GGML_VK_PERF_LOGGER"] = "1"
+        log = OUT / "log.txt"
+        at = log.stat().st_size
+        run = generate(name, "--backend", PLACE, size=size, steps=2)
+        del ENVIRONMENT["GGML_VK_PERF_LOGGER"]
+        graphs = []
+        for line in log.read_bytes()[at:].decode(errors="replace").splitlines():
+            if line.startswith("Vulkan Timings:"):
+                graphs.append(collections.Counter())
+            elif " us = " in line and graphs and ": " in line:
+                what, _, rest = line.partition(": ")
+                graphs[-1][what] += float(rest.split(" us = ")[1].split(" us")[0])
+        (OUT / f"operations-{name}-{size}.json").write_text(json.dumps(graphs))
+        row(f"{name} {size}", f"{len(graphs)} graphs; {timings(run)}")
+        # Of the largest graphs: a step is there twice, the decoder once.
+        for graph in sorted(graphs, key=lambda it: -it.total())[:3]:
+            most_ = ", ".join(f"{what} {us / 1000:.2f}" for what, us in graph.most_common(9))
+            row(f"{name} {size}, a graph of {graph.total() / 1000:.1f} ms", most_)
+
+
+def units():
+    """What the card's matrix units give: the same without them."""
+    name = "tiny" if SMALL else "sd15"
+    for what, variables in {"all": [], "without NV_coopmat2": ["GGML_VK_DISABLE_COOPMAT2"],
+                            "without matrix units": ["GGML_VK_DISABLE_COOPMAT2", "GGML_VK_DISABLE_COOPMAT"]}.items():
+        ENVIRONMENT.update(dict.fromkeys(variables, "1"))
+        generate(name, "--backend", PLACE, size=SIZES[-1], steps=1)
+        run = generate(name, "--backend", PLACE, size=SIZES[-1], steps=STEPS)
+        for it in variables:
+            del ENVIRONMENT[it]
+        row(f"{name} {SIZES[-1]}, {what}", f"step {run.step_secs():.4f} s; {timings(run)}")
+
+
+def caches():
+    """Seconds of denoising with each step cache."""
+    name = "tiny" if SMALL else "zimage"
+    for cache in ["", "easycache", "ucache", "dbcache", "taylorseer", "cache-dit", "spectrum"]:
+        run = generate(name, "--backend", PLACE, *(["--cache-mode", cache] if cache else []), size=SIZES[-1], steps=STEPS if SMALL else 20)
+        row(f"{name} {SIZES[-1]}, {cache or 'no cache'}", timings(run), run.command)
+
+
+def streaming():
+    """What a half of the memory costs by module, and what of it hides behind computing."""
+    name = "tiny" if SMALL else "sdxl"
+    for size in SIZES:
+        run = generate(name, "--backend", PLACE, size=size, steps=4)
+        resident, needed = run.step_secs(), most(run)
+        for share in (0.75, 0.5, 0.25):
+            budget = f"{max(needed * share / GIB, 0.01):.2f}"
+            run = generate(name, "--backend", PLACE, "--max-vram", budget, "--stream-layers", size=size, steps=6)
+            copies = [it for line in run.all("measured") for it in line["copies"]]
+            profile = "; ".join(f"{it['module']} {it['bytes'] / GIB:.1f} GiB in {it['count']}, waited {it['waited_secs']:.2f}, hidden {it['hidden_secs']:.2f} s"
+                                for it in copies)
+            row(f"{name} {size} in {budget} GiB", f"step {run.step_secs():.4f} s, {run.step_secs() / resident:.2f} of resident; {timings(run)}; {profile}", run.command)
+
+
 def switch():
     """Two models in one process, three pictures of each, in the order in which the queue takes them."""
     models = {"built-in": [], "tiny" if SMALL else "sd15": model("tiny" if SMALL else "sd15")}
@@ -278,7 +387,8 @@ def run(name):
         return memory(name.removeprefix("memory-"))
     if name.startswith("speed-"):
         return speed(name.removeprefix("speed-"))
-    part = {"works": works, "switch": switch, "breaks": breaks, "training": training}.get(name)
+    part = {"works": works, "switch": switch, "breaks": breaks, "training": training, "likeness": likeness, "operations": operations,
+            "units": units, "caches": caches, "streaming": streaming}.get(name)
     if part is None:
         sys.exit(f"There is no part called {name}.")
     return part()

@@ -43,3 +43,13 @@ def difference(one, other):
     """Mean and largest difference of two pictures, of 255."""
     apart = [abs(a - b) for a, b in zip(pixels(one), pixels(other), strict=True)]
     return sum(apart) / len(apart), max(apart)
+
+
+def write_square(path, side):
+    """A white square in the middle of black, grey, as PNG."""
+    quarter = side // 4
+    inside = lambda at: quarter <= at < side - quarter
+    rows = b"".join(b"\0" + bytes(255 if inside(x) and inside(y) else 0 for x in range(side)) for y in range(side))
+    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))

@@ -15,7 +15,8 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 # Seconds for each part.
-LIMITS="works=90 memory-sd15=75 memory-sdxl=50 memory-zimage=50 memory-flux=120 speed-sd15=110 speed-sdxl=60 switch=30 breaks=300 training=600"
+LIMITS="works=70 memory-sd15=75 memory-sdxl=50 memory-zimage=50 memory-flux=120 speed-sd15=130 speed-sdxl=60 switch=30 breaks=300 training=600
+likeness=150 operations=90 units=40 caches=60 streaming=60"
 : "${KIT_PARTS:=works memory-sd15 memory-sdxl memory-zimage speed-sd15 speed-sdxl switch}"
 keep=${KIT_MODELS:-}
 : "${KIT_MODELS:=$out/models}"
