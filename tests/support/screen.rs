@@ -126,8 +126,6 @@ fn pixels(image: &RgbImage, area: Area) -> impl Iterator<Item = &Rgb<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// A dump 2 by 1 pixels with one colour map entry and a row longer than its pixels.
     fn dump() -> Vec<u8> {
         let mut fields = [0_u32; 25];
@@ -145,6 +143,8 @@ mod tests {
 
     #[test]
     fn a_dump_is_read_past_its_name_and_its_colours() {
+        // In each test, since a bench that includes this file has no tests.
+        use super::decode_xwd;
         let image = decode_xwd(&dump()).unwrap();
         assert_eq!(image.dimensions(), (2, 1));
         assert_eq!(image.into_raw(), [1, 2, 3, 4, 5, 6]);
@@ -152,6 +152,7 @@ mod tests {
 
     #[test]
     fn a_dump_that_is_cut_short_is_refused() {
+        use super::decode_xwd;
         let bytes = dump();
         for length in [0, 50, 104, bytes.len() - 8] {
             assert!(decode_xwd(&bytes[..length]).is_err(), "{length}");
@@ -160,6 +161,7 @@ mod tests {
 
     #[test]
     fn colours_and_changes_are_counted_inside_the_area_only() {
+        use super::{Area, Rgb, RgbImage, changed, colours};
         let blank = RgbImage::new(4, 4);
         let mut drawn = blank.clone();
         drawn.put_pixel(3, 3, Rgb([9, 9, 9]));

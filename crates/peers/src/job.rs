@@ -279,7 +279,7 @@ mod tests {
         ] {
             assert_eq!(read(name, strange.clone()), Err(Nonsense), "{name}: {strange}");
         }
-        assert_eq!(read_event("end", &[b'['; 100_000]), Err(Nonsense));
+        assert_eq!(read_event("end", &vec![b'['; 100_000]), Err(Nonsense));
         assert_eq!(read_event("end", &[b'['; 1000]), Err(Nonsense), "as deep as that is no event");
     }
 }

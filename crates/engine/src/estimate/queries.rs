@@ -100,35 +100,6 @@ fn looks_alike(before: &[Device], now: &[Device]) -> bool {
     before.len() == now.len() && before.iter().zip(now).all(|(before, now)| is_alike(before, now))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use atelier_core::device::DeviceKind;
-
-    #[test]
-    fn memory_differs_where_another_digit_is_shown_and_not_where_it_trembles() {
-        let with_free = |bytes: u64| {
-            vec![Device {
-                name: "CPU".into(),
-                description: "A processor".into(),
-                kind: DeviceKind::Cpu,
-                gpu: None,
-                memory_total_bytes: 16 * GIB,
-                memory_free_bytes: bytes,
-                memory_allocated_bytes: 0,
-            }]
-        };
-        // 4.349 and 4.351 GiB: two digits, and next to nothing.
-        let (low, high) = (GIB * 4349 / 1000, GIB * 4351 / 1000);
-        assert!(gib_with_tenth(low) != gib_with_tenth(high) && looks_alike(&with_free(low), &with_free(high)));
-        assert!(looks_alike(&with_free(GIB * 431 / 100), &with_free(GIB * 434 / 100)), "the same digit");
-        assert!(!looks_alike(&with_free(low), &with_free(low + GIB / 10)));
-        assert!(!looks_alike(&[], &with_free(low)), "nothing was told before");
-        let other = [Device { description: "Another".into(), ..with_free(low)[0].clone() }];
-        assert!(!looks_alike(&with_free(low), &other));
-    }
-}
-
 /// Memory and work of a recipe, estimated now where they are not known; `None` where they cannot
 /// be, or `cancel` is set. The caller keeps devices from being added.
 pub(crate) fn needs_and_work(
@@ -179,4 +150,33 @@ fn estimate(
         ignores_references: request.ignores_references,
         reads_control: request.reads_control,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::device::DeviceKind;
+
+    #[test]
+    fn memory_differs_where_another_digit_is_shown_and_not_where_it_trembles() {
+        let with_free = |bytes: u64| {
+            vec![Device {
+                name: "CPU".into(),
+                description: "A processor".into(),
+                kind: DeviceKind::Cpu,
+                gpu: None,
+                memory_total_bytes: 16 * GIB,
+                memory_free_bytes: bytes,
+                memory_allocated_bytes: 0,
+            }]
+        };
+        // 4.349 and 4.351 GiB: two digits, and next to nothing.
+        let (low, high) = (GIB * 4349 / 1000, GIB * 4351 / 1000);
+        assert!(gib_with_tenth(low) != gib_with_tenth(high) && looks_alike(&with_free(low), &with_free(high)));
+        assert!(looks_alike(&with_free(GIB * 431 / 100), &with_free(GIB * 434 / 100)), "the same digit");
+        assert!(!looks_alike(&with_free(low), &with_free(low + GIB / 10)));
+        assert!(!looks_alike(&[], &with_free(low)), "nothing was told before");
+        let other = [Device { description: "Another".into(), ..with_free(low)[0].clone() }];
+        assert!(!looks_alike(&with_free(low), &other));
+    }
 }
