@@ -291,3 +291,25 @@ pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
 pub fn without_model(settings: PartialRecipe) -> PartialRecipe {
     PartialRecipe { files: None, loras: None, negative_in_prompt: None, ..settings }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lora_behind_an_open_bracket_waits_for_its_steps() {
+        let mut next = NextRecipe::new(Recipe { steps: 20, ..Recipe::default() }, false, Err(String::new()));
+        next.lora_files = vec!["/l/ink.safetensors".into()];
+        next.recipe.prompt = "a [<lora:ink:0.5>".into();
+        next.take_prompt_loras();
+        assert!(next.recipe.loras.is_empty() && next.unknown_loras().is_empty());
+        let mut job = next.recipe.clone();
+        next.take_loras_of(&mut job);
+        assert_eq!((job.prompt.as_str(), job.loras), ("a [", vec![Lora::new("/l/ink.safetensors".into(), 0.5)]));
+        next.recipe.prompt.push_str("::5] lake <lora:pen:1>");
+        next.take_prompt_loras();
+        assert_eq!(next.recipe.prompt, "a lake <lora:pen:1>");
+        assert_eq!(next.recipe.loras, [Lora { end: 0.25, ..Lora::new("/l/ink.safetensors".into(), 0.5) }]);
+        assert_eq!(next.unknown_loras(), ["pen"]);
+    }
+}
