@@ -7,6 +7,7 @@ mod support;
 
 use atelier_core::canvas::Borders;
 use atelier_core::recipe::{CacheMode, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
+use atelier_core::words::take_loras;
 use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
@@ -227,6 +228,37 @@ fn loras_in_a_part_of_the_steps_are_the_bytes_of_their_branches() {
     same(&middle, &without(branch(&from_second, 4, "a lake")), "some in the middle");
     assert_eq!(Engine::start().run(&middle).pixels(), engine.run(&middle).pixels(), "without kept steps");
     assert!(engine.run(&first).pixels() != engine.run(&parent()).pixels());
+}
+
+#[test]
+fn a_lora_in_the_brackets_of_the_prompt_has_the_bytes_of_its_range() {
+    let engine = Engine::start();
+    let path = tiny::lora(&folder("steps-lora-text"), &tiny::Options::default()).unwrap();
+    let lora = Lora::new(path.clone(), 1.0);
+    let written = |text: &str| {
+        let (prompt, tags) = take_loras(text);
+        Recipe { prompt, loras: tags.iter().map(|tag| tag.lora(path.clone(), 5)).collect(), ..parent() }
+    };
+    let within = |start, end| Recipe { loras: vec![Lora { start, end, ..lora.clone() }], ..parent() };
+    let with = |of: Recipe| Recipe { loras: vec![lora.clone()], ..of };
+    let without = |of: Recipe| Recipe { loras: Vec::new(), ..of };
+    let first = engine.run(&without(branch(&with(parent()), 2, "a lake")));
+    let last = engine.run(&with(branch(&parent(), 2, "a lake")));
+    assert!(first.pixels() != last.pixels());
+    for (text, range, chain) in [
+        ("a lake [<lora:x:1>::2]", within(0.0, 0.4), &first),
+        ("a lake [<lora:x:1>::0.4]", within(0.0, 0.4), &first),
+        ("a lake [<lora:x:1>:2]", within(0.4, 1.0), &last),
+    ] {
+        assert_eq!(written(text).prompt, "a lake");
+        assert_eq!(engine.run(&written(text)).pixels(), chain.pixels(), "{text}");
+        assert_eq!(engine.run(&range).pixels(), chain.pixels(), "{text} in the recipe");
+    }
+    let half = Lora { strength: 0.5, ..lora.clone() };
+    let other = Recipe { loras: vec![half], ..branch(&with(parent()), 2, "a lake") };
+    assert_eq!(engine.run(&written("a lake [<lora:x:1>:<lora:x:0.5>:2]")).pixels(), engine.run(&other).pixels());
+    let turns = engine.run(&written("a lake [<lora:x:1>|b]"));
+    assert!(turns.begin().notes.iter().any(|note| note.contains("LoRA's tag is read as words")), "{:?}", turns.begin().notes);
 }
 
 #[test]

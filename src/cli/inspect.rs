@@ -104,7 +104,8 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("VAE", model(&it.vae));
     for lora in &it.loras {
         let hash = lora.hash.as_ref().map(|hash| format!(" [{hash}]")).unwrap_or_default();
-        add("LoRA", Some(format!("{} {}{hash}", lora.name, lora.strength)));
+        let range = lora.start.zip(lora.end).map(|(start, end)| format!(", from {start} to {end} of the steps")).unwrap_or_default();
+        add("LoRA", Some(format!("{} {}{range}{hash}", lora.name, lora.strength)));
     }
     for field in &it.unknown_fields {
         add("not understood", Some(format!("{}: {}", field.name, field.value)));

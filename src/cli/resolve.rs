@@ -19,11 +19,10 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, LoraStrengths, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale,
-    shaped_as,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale, shaped_as,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
-use atelier_core::words::take_loras;
+use atelier_core::words::{LoraTag, take_loras};
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{ModelKind, Problem, open_folders};
 use atelier_studio::next_recipe::{add_named_loras, without_model};
@@ -116,9 +115,10 @@ pub(super) fn for_studio(
     let mut earlier = 0;
     let mut jobs = Vec::with_capacity(all.len());
     for (mut recipe, notes, _) in all {
+        let steps = recipe.steps_in_pass(0);
         for lora in std::mem::take(&mut recipe.loras) {
-            let tag = format!(" <lora:{}:{}>", lora.path.display(), lora.strengths());
-            recipe.prompt.push_str(&tag);
+            recipe.prompt.push(' ');
+            recipe.prompt.push_str(&lora.tag(lora.path.display(), steps));
         }
         let destination = destination(flags, &paths, &recipe, earlier)?;
         earlier += recipe.batch_count;
@@ -385,12 +385,7 @@ fn recipe_of_flags(
     }
     let settings = if has_own_model { without_model(settings) } else { settings };
     settings.apply(&mut usual);
-    let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
-    if !tags.is_empty() {
-        let (names, strengths): (Vec<String>, Vec<LoraStrengths>) = tags.into_iter().unzip();
-        let found = (lookup.loras)(&names)?;
-        add_named_loras(&mut loras, found.into_iter().zip(strengths).map(|(path, strengths)| Lora::with_strengths(path, strengths)));
-    }
+    let loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
     let mut embeddings = model.embedding.clone();
     if let Some(folder) = &model.embd_dir {
         let prompts = [picture.prompt.as_deref(), picture.negative_prompt.as_deref()];
@@ -476,6 +471,7 @@ fn recipe_of_flags(
         files: usual.files,
     };
     area::apply(&mut recipe, inputs, area)?;
+    add_tagged_loras(&mut recipe, &tags, lookup)?;
     // A part has the size of its crop, and a picture of the gallery tells its own.
     let has_size = recipe.changes_part() || like.is_some_and(|picture| picture.settings.width.is_some());
     let start = picture.start.as_ref().filter(|_| !has_size).and_then(|path| atelier_media::image_size(&file(path)).ok());
@@ -485,6 +481,17 @@ fn recipe_of_flags(
         recipe.height = picture.height.unwrap_or(height);
     }
     Ok((recipe, name))
+}
+
+/// Adds the LoRAs of these tags, in the steps of the recipe that they name.
+fn add_tagged_loras(recipe: &mut Recipe, tags: &[LoraTag], lookup: &Lookup<'_>) -> Result<(), UsageError> {
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = tags.iter().map(|tag| tag.name.clone()).collect();
+    let (found, steps) = ((lookup.loras)(&names)?, recipe.steps_in_pass(0));
+    add_named_loras(&mut recipe.loras, found.into_iter().zip(tags).map(|(path, tag)| tag.lora(path, steps)));
+    Ok(())
 }
 
 /// The second pass that flags ask for.

@@ -120,21 +120,21 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     let mut named = Vec::new();
     let mut unknown = Vec::new();
     recipe.prompt = take_loras_if(&wish.prompt, |tag| {
-        let Some(path) = list.lora(tag.name) else {
-            unknown.push(tag.name.to_owned());
+        let Some(path) = list.lora(&tag.name) else {
+            unknown.push(tag.name);
             return false;
         };
-        named.push(Lora::with_strengths(path.to_owned(), tag.strengths));
+        named.push((path.to_owned(), tag));
         true
     });
+    let mut asked = Vec::new();
     for (name, strength) in wish.loras {
         match list.lora(&name) {
-            Some(path) => named.push(Lora::new(path.to_owned(), strength)),
+            Some(path) => asked.push(Lora::new(path.to_owned(), strength)),
             None => return Err(Failure::not_found("LoRA", format!("There is no LoRA named {name} here."))),
         }
     }
     notes.extend(unknown.into_iter().map(|name| format!("There is no LoRA named {name} here; its tag stays in the prompt.")));
-    add_named_loras(&mut recipe.loras, named);
     recipe.negative_prompt = wish.negative_prompt;
 
     let own_size = wish.init.as_ref().filter(|_| wish.is_shaped_as_start).map(|(image, _)| (image.width(), image.height()));
@@ -195,6 +195,9 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
         }
         recipe.control = Some(ControlImage { image: ImageSource::Pixels(image), strength, start, end, preprocessor });
     }
+    // The steps of a tag are those of the whole picture.
+    let steps = recipe.steps_in_pass(0);
+    add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
     Ok(ResolvedWish { recipe, model, notes })
@@ -267,6 +270,10 @@ mod tests {
         assert_eq!(made.recipe.prompt, "a lake <lora:nobody:1>");
         assert_eq!(made.recipe.loras, [Lora::new("/m/ink.safetensors".into(), 0.5)]);
         assert!(made.notes[0].contains("nobody"), "{:?}", made.notes);
+        let wish = Wish { prompt: "a lake [<lora:ink:0.5>::5]".into(), steps: Some(10), ..Wish::default() };
+        let made = make(wish, &list, None, None).unwrap().recipe;
+        let ink = Lora { end: 0.5, ..Lora::new("/m/ink.safetensors".into(), 0.5) };
+        assert_eq!((made.prompt.as_str(), made.loras), ("a lake", vec![ink]));
         let wish = Wish { loras: vec![("nobody".into(), 1.0)], ..Wish::default() };
         assert!(matches!(make(wish, &list, None, None), Err(Failure::NotFound { what: "LoRA", .. })));
     }

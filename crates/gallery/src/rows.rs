@@ -94,7 +94,11 @@ impl Database {
             Ok((details, batch))
         });
         let Some((mut details, batch)) = row.optional()? else { return Ok(None) };
-        details.settings.loras = self.loras(id)?;
+        // Of a LoRA the rows have one strength; the recipe has the rest.
+        details.settings.loras = match &details.settings.recipe {
+            Some(recipe) => recipe.loras(),
+            None => self.loras(id)?,
+        };
         details.tags = self.names("SELECT name FROM picture_tag JOIN tag ON tag.id = tag_id WHERE picture_id = ?1 ORDER BY name", id)?;
         details.boards =
             self.names("SELECT name FROM picture_board JOIN board ON board.id = board_id WHERE picture_id = ?1 ORDER BY name", id)?;

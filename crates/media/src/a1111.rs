@@ -8,10 +8,8 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{
-    FileRole, LatentUpscaler, LoraStrengths, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend,
-};
-use atelier_core::words::take_loras;
+use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::words::{LoraTag, take_loras};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -40,10 +38,11 @@ impl Parameters {
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), ..Self::default() };
+        let steps = recipe.steps_in_pass(0);
         for lora in &recipe.loras {
             if let Some(name) = lora.path.file_stem() {
-                let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strengths());
-                it.prompt.push_str(&tag);
+                it.prompt.push(' ');
+                it.prompt.push_str(&lora.tag(name.to_string_lossy(), steps));
             }
         }
         it.push("Steps", recipe.steps);
@@ -136,9 +135,9 @@ impl Parameters {
     }
 
     /// A recipe as far as the text tells it: without files, and without what the engine does not
-    /// have. Adapters that the prompt names are taken out of it and returned by name and strength.
+    /// have. Adapters that the prompt names are taken out of it and returned.
     #[must_use]
-    pub fn to_recipe(&self) -> (Recipe, Vec<(String, LoraStrengths)>) {
+    pub fn to_recipe(&self) -> (Recipe, Vec<LoraTag>) {
         let mut recipe = Recipe { negative_prompt: self.negative_prompt.clone(), ..Recipe::default() };
         let (prompt, loras) = take_loras(&self.prompt);
         recipe.prompt = prompt;
@@ -424,7 +423,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng};
+    use atelier_core::recipe::{ImageSource, InitImage, Lora, LoraStrengths, Rng};
 
     fn pair(key: &str, value: &str) -> (String, String) {
         (key.into(), value.into())
@@ -443,7 +442,7 @@ mod tests {
         assert_eq!(it.get("Lora hashes"), Some("detail: 0a1b2c3d4e5f"));
         let (recipe, loras) = it.to_recipe();
         assert_eq!(recipe.prompt, "a castle, (stone:1.2),\nsecond line");
-        assert_eq!(loras, [("detail".to_owned(), LoraStrengths::same(0.8))]);
+        assert_eq!(loras.iter().map(|tag| (tag.name.as_str(), tag.strengths)).collect::<Vec<_>>(), [("detail", LoraStrengths::same(0.8))]);
         assert_eq!((recipe.steps, recipe.guidance, recipe.seed), (28, 6.5, 3_305_821_237));
         assert_eq!((recipe.width, recipe.height, recipe.clip_skip), (768, 1152, Some(2)));
         assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
@@ -524,7 +523,16 @@ mod tests {
         );
         assert!(!text.contains("someone"), "{text}");
         let (back, loras) = parse(&text).to_recipe();
-        assert_eq!(loras, [("ink".to_owned(), LoraStrengths::new(0.5, 0.25))]);
+        let named = |tag: &LoraTag| (tag.name.clone(), tag.strengths);
+        assert_eq!(loras.iter().map(named).collect::<Vec<_>>(), [("ink".to_owned(), LoraStrengths::new(0.5, 0.25))]);
+        let loras = vec![Lora { start: 0.2, end: 0.7, ..recipe.loras[0].clone() }];
+        let ranged = Recipe { loras: loras.clone(), ..recipe.clone() };
+        let told = Parameters::of(&ranged, None, PictureInfo { index: 1, seed: 43, cpu_math: None, merged_loras: false }, 640, 480);
+        assert!(told.prompt.starts_with("a lake [[<lora:ink:0.25:0.5>::0."), "{}", told.prompt);
+        let (again, tags) = told.to_recipe();
+        let steps = recipe.steps_in_pass(0);
+        assert_eq!((again.prompt.as_str(), tags.len()), ("a lake", 1));
+        assert_eq!(tags[0].lora("ink".into(), steps).steps(steps), loras[0].steps(steps));
         let made = Recipe { seed: 43, width: 640, height: 480, init: None, loras: Vec::new(), files: back.files.clone(), ..recipe };
         assert_eq!(back, made);
     }

@@ -368,8 +368,9 @@ pub(super) struct ModelFlags {
     /// PhotoMaker: brings the person of --pm-id-images-dir into pictures of SDXL
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) photo_maker: Option<PathBuf>,
-    /// Low-rank adapter and its strength (1 where none is given); may be repeated
-    #[arg(long, value_name = "FILE[[:ENCODER]:STRENGTH]", value_parser = lora, help_heading = MODEL)]
+    /// Low-rank adapter and its strength (1 where none is given), with @0.2-0.8 behind it in that part
+    /// of the steps; may be repeated
+    #[arg(long, value_name = "FILE[[:ENCODER]:STRENGTH][@FROM-TO]", value_parser = lora, help_heading = MODEL)]
     pub(super) lora: Vec<Lora>,
     #[arg(long, value_name = "MODE", help_heading = MODEL, help = one_of(ROWS.lora_mode.help(), LoraMode::ALL.iter().map(|it| it.key())))]
     pub(super) lora_apply_mode: Option<LoraMode>,
@@ -388,8 +389,8 @@ pub(super) struct ModelFlags {
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct PictureFlags {
-    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA; of {A|B} and __LIST__ each
-    /// picture has one
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA, [<lora:NAME:1>::5] in the
+    /// first 5 steps; of {A|B} and __LIST__ each picture has one
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompts"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// Negative prompt: what the picture does not show
@@ -855,9 +856,23 @@ fn unit(text: &str) -> Result<f32, String> {
     finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
-/// `FILE`, `FILE:STRENGTH` or `FILE:ENCODER:STRENGTH`, as tags have them. A colon that no number
-/// follows belongs to the file's name, as in `C:\ink.safetensors`.
+/// `FILE`, `FILE:STRENGTH` or `FILE:ENCODER:STRENGTH`, as tags have them, with `@0.2-0.8` behind it
+/// for a part of the steps. A colon that no number follows belongs to the file's name, as in
+/// `C:\ink.safetensors`, and so does an `@` that no range follows.
 fn lora(text: &str) -> Result<Lora, String> {
+    let range = |text: &str| {
+        let (start, end) = text.split_once('-')?;
+        Some((start.parse::<f32>().ok()?, end.parse::<f32>().ok()?))
+    };
+    let ranged = text.rsplit_once('@').and_then(|(rest, after)| Some((rest, range(after)?)));
+    let Some((text, (start, end))) = ranged else { return lora_in_all_steps(text) };
+    if !(SHARE.contains(&start) && SHARE.contains(&end) && start < end) {
+        return Err("write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned());
+    }
+    Ok(Lora { start, end, ..lora_in_all_steps(text)? })
+}
+
+fn lora_in_all_steps(text: &str) -> Result<Lora, String> {
     let number = |text: &'_ str| text.rsplit_once(':').and_then(|(rest, number)| Some((rest.to_owned(), finite(number).ok()?)));
     let (path, strengths) = match number(text) {
         None => (text.to_owned(), LoraStrengths::same(1.0)),
@@ -891,6 +906,19 @@ mod tests {
         assert_eq!(read(r"C:\ink.safetensors"), Ok((r"C:\ink.safetensors".into(), 1.0)));
         assert_eq!(read(r"C:\ink.safetensors:-1"), Ok((r"C:\ink.safetensors".into(), -1.0)));
         assert!(read("").is_err() && read(":0.5").is_err());
+    }
+
+    #[test]
+    fn a_lora_may_have_a_part_of_the_steps() {
+        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength, it.start, it.end));
+        assert_eq!(read("ink.safetensors@0.2-0.8"), Ok(("ink.safetensors".into(), 1.0, 0.2, 0.8)));
+        assert_eq!(read("a@b/ink.safetensors:0.5:-1@0-0.4"), Ok(("a@b/ink.safetensors".into(), -1.0, 0.0, 0.4)));
+        for name in ["ink@2.safetensors", "ink@0.2-0.8.safetensors", "ink@", "ink@x-y", "ink@1-"] {
+            assert_eq!(read(name), Ok((name.to_owned(), 1.0, 0.0, 1.0)));
+        }
+        for wrong in ["ink@0.8-0.2", "ink@0-2", "ink@0.5-0.5", "ink@NaN-1", "@0-1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -64,6 +64,10 @@ pub struct InspectedLora {
     pub strength: f32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoder_strength: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<f32>,
 }
 
 /// A text of the file.
@@ -126,6 +130,8 @@ impl Inspected {
                 .loras
                 .into_iter()
                 .map(|lora| InspectedLora {
+                    start: lora.range().map(|(start, _)| start),
+                    end: lora.range().map(|(_, end)| end),
                     name: lora.name,
                     hash: lora.hash,
                     strength: lora.strength,

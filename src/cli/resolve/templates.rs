@@ -8,10 +8,9 @@ use super::lookup::{Lookup, ResolvedRecipe};
 use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_core::recipe::{Lora, seed_after};
+use atelier_core::recipe::seed_after;
 use atelier_core::words::take_loras;
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
-use atelier_studio::next_recipe::add_named_loras;
 
 /// A longer file is no list of prompts.
 const MAX_BYTES: u64 = 16 << 20;
@@ -74,14 +73,7 @@ fn pictures(
     let mut all = Vec::new();
     for mut recipe in chosen.recipes {
         let (prompt, tags) = take_loras(&recipe.prompt);
-        let (names, strengths): (Vec<String>, Vec<_>) = tags.into_iter().unzip();
-        if !names.is_empty() {
-            let found = (lookup.loras)(&names)?;
-            add_named_loras(
-                &mut recipe.loras,
-                found.into_iter().zip(strengths).map(|(path, strengths)| Lora::with_strengths(path, strengths)),
-            );
-        }
+        super::add_tagged_loras(&mut recipe, &tags, lookup)?;
         recipe.prompt = prompt;
         // What holds for all of them is said once.
         let mut own = std::mem::take(&mut notes);

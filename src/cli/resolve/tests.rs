@@ -316,6 +316,16 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
     let expected = [("b.gguf", 1.0), ("/l/ink.safetensors", 0.8), ("/l/oil.safetensors", 1.0)];
     assert_eq!(recipe.prompt, "a lake, still");
     assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora::new(path.into(), strength)));
+    let ranged = ["generate", "-m", "m.gguf", "--steps", "10", "--lora", "b.gguf:0.5@0.2-0.8", "-p"];
+    let of_steps = |prompt: &str| match job(&[&ranged[..], &[prompt]].concat()).unwrap().task {
+        Task::Generate { recipe, .. } => (recipe.prompt.clone(), recipe.loras.clone()),
+        other => panic!("{other:?}"),
+    };
+    let part = |path: &str, strength, start, end| Lora { start, end, ..Lora::new(path.into(), strength) };
+    let (prompt, loras) = of_steps("a lake [<lora:ink:1>:<lora:oil:0.5>:4], still");
+    let (ink, oil) = (part("/l/ink.safetensors", 1.0, 0.0, 0.4), part("/l/oil.safetensors", 0.5, 0.4, 1.0));
+    assert_eq!((prompt.as_str(), loras), ("a lake, still", vec![part("b.gguf", 0.5, 0.2, 0.8), ink, oil]));
+    assert_eq!(of_steps("{a [<lora:ink:1>::4]|a [<lora:ink:1>::0.4]}").1[1], part("/l/ink.safetensors", 1.0, 0.0, 0.4));
     let missing = of("a lake <lora:pen:1>").unwrap_err();
     assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA named pen. Look.");
 }

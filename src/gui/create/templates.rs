@@ -20,7 +20,9 @@ const MAX_UNREAD_TOLD: usize = 3;
 pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if !recipe.is_template() {
         // What an earlier prompt was chosen from says nothing of this one.
-        return add_job(state, Recipe { template: String::new(), ..recipe }, lane, context);
+        let mut recipe = Recipe { template: String::new(), ..recipe };
+        context.shared.next.take_loras_of(&mut recipe);
+        return add_job(state, recipe, lane, context);
     }
     if !recipe.names_wildcards() {
         return choose(state, &recipe, lane, &NoWildcards, context);

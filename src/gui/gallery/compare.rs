@@ -2,6 +2,7 @@
 
 use atelier_gallery::PictureDetails;
 use atelier_language::tr;
+use atelier_media::PictureLora;
 
 /// Way to look at two pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
     let settings = &picture.settings;
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let model = settings.model.as_ref();
-    let loras: Vec<String> = settings.loras.iter().map(|lora| format!("{} {}", lora.name, lora.strengths())).collect();
+    let loras: Vec<String> = settings.loras.iter().map(PictureLora::words).collect();
     vec![
         (tr!("gallery-prompt"), text(&settings.prompt)),
         (tr!("gallery-negative-prompt"), text(&settings.negative_prompt)),

@@ -163,6 +163,16 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     studio.press(Modifiers::COMMAND, Key::Z);
     assert!(recipe_of(&studio).loras.is_empty() && recipe_of(&studio).prompt.is_empty(), "one change");
 
+    set(&mut studio, Recipe { prompt: String::new(), steps: 20, ..ready() });
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a [<lora:ink:0.8>");
+    studio.harness.run_ok();
+    assert!(recipe_of(&studio).loras.is_empty(), "its range may follow");
+    assert!(!studio.sees("ink · not found"));
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("::5]");
+    studio.harness.run_ok();
+    let ranged = Lora { end: 0.25, ..Lora::new("/l/Ink.safetensors".into(), 0.8) };
+    assert_eq!((recipe_of(&studio).prompt.as_str(), &recipe_of(&studio).loras), ("a", &vec![ranged]));
+
     set(&mut studio, Recipe { prompt: "a <lora:pen:1> lake".into(), ..ready() });
     assert!(studio.sees("pen · not found") && studio.sees("The prompt uses an unknown LoRA"));
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());

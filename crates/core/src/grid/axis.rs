@@ -129,10 +129,17 @@ impl AxisValue {
                     recipe.loras.push(Lora::new(path.clone(), 1.0));
                 }
             }
-            AxisChange::LoraStrength { path, strength } => match recipe.loras.iter_mut().find(|lora| lora.path == *path) {
-                Some(lora) => lora.strength = *strength,
-                None => recipe.loras.push(Lora::new(path.clone(), *strength)),
-            },
+            AxisChange::LoraStrength { path, strength } => {
+                // One file may be there for several ranges of the steps.
+                let mut is_used = false;
+                for lora in recipe.loras.iter_mut().filter(|lora| lora.path == *path) {
+                    lora.strength = *strength;
+                    is_used = true;
+                }
+                if !is_used {
+                    recipe.loras.push(Lora::new(path.clone(), *strength));
+                }
+            }
             AxisChange::Words { from, to } => {
                 for text in [&mut recipe.prompt, &mut recipe.negative_prompt] {
                     *text = text.replace(from.as_str(), to);

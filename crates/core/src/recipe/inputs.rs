@@ -113,6 +113,12 @@ impl Lora {
         steps_before(self.start, all)..steps_before(self.end, all)
     }
 
+    /// True for the same file in the same steps.
+    #[must_use]
+    pub fn in_steps_of(&self, other: &Self) -> bool {
+        self.path == other.path && self.start == other.start && self.end == other.end
+    }
+
     /// Its strengths.
     #[must_use]
     pub const fn strengths(&self) -> LoraStrengths {

@@ -56,6 +56,11 @@ pub fn steps_before(part: f32, all: u32) -> u32 {
     (1..=all).find(|step| begins_after(*step, all, part)).map_or(all, |step| step - 1)
 }
 
+/// True where [`steps_before`] is this number, however many steps there are.
+pub(crate) fn are_steps_before(done: u32, part: f32, all: u32) -> bool {
+    (done == 0 || !begins_after(done, all, part)) && (done >= all || begins_after(done + 1, all, part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +88,10 @@ mod tests {
     fn a_part_of_the_steps_ends_between_two_of_them() {
         for all in 1..=60 {
             for before in 0..=all {
-                assert_eq!(steps_before(before as f32 / all as f32, all), before, "{before} of {all}");
+                let part = before as f32 / all as f32;
+                assert_eq!(steps_before(part, all), before, "{before} of {all}");
+                let found: Vec<u32> = (0..=all).filter(|done| are_steps_before(*done, part, all)).collect();
+                assert_eq!(found, [before]);
             }
         }
         assert_eq!([steps_before(0.31, 10), steps_before(0.3, 10), steps_before(2.0, 10), steps_before(-1.0, 10)], [4, 3, 10, 0]);

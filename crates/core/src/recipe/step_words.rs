@@ -73,13 +73,21 @@ fn words_at(ranges: &[StepWords], step: u32) -> String {
     ranges.iter().find(|it| it.until_step >= step).or(ranges.last()).map(|it| it.prompt.clone()).unwrap_or_default()
 }
 
-/// The LoRAs that act in a step, from 1; each of them in all steps of its range.
+/// The LoRAs that act in a step, from 1; each of them in all steps of its range, and one that acts
+/// twice with both strengths.
 fn loras_at(loras: &[Lora], step: u32, steps: u32) -> Vec<Lora> {
     let acts = |lora: &&Lora| {
         let range = lora.steps(steps);
         step > range.start && step <= range.end
     };
-    loras.iter().filter(acts).map(Lora::in_all_steps).collect()
+    let mut acting: Vec<Lora> = Vec::new();
+    for lora in loras.iter().filter(acts).map(Lora::in_all_steps) {
+        match acting.iter_mut().find(|it| it.path == lora.path) {
+            Some(it) => it.set_strengths(it.strengths() + lora.strengths()),
+            None => acting.push(lora),
+        }
+    }
+    acting
 }
 
 fn too_many() -> String {
@@ -133,7 +141,7 @@ mod tests {
     fn loras_in_a_part_of_the_steps_are_earlier_steps() {
         assert_eq!(spread_loras(&[(0.8, 0.0, 0.4)]), [(4, vec![0.8]), (10, vec![])]);
         assert_eq!(spread_loras(&[(0.8, 0.4, 1.0)]), [(4, vec![]), (10, vec![0.8])]);
-        assert_eq!(spread_loras(&[(0.8, 0.0, 0.4), (0.5, 0.2, 0.7)]), [(2, vec![0.8]), (4, vec![0.8, 0.5]), (7, vec![0.5]), (10, vec![])]);
+        assert_eq!(spread_loras(&[(0.75, 0.0, 0.4), (0.5, 0.2, 0.7)]), [(2, vec![0.75]), (4, vec![1.25]), (7, vec![0.5]), (10, vec![])]);
         assert_eq!(spread_loras(&[(0.8, 0.0, 1.0)]), [(10, vec![0.8])], "one range");
         assert_eq!(spread_loras(&[(0.8, 0.7, 0.3)]), [(10, vec![])], "it never acts");
         assert_eq!(spread_loras(&[(0.8, 0.0, 0.4), (0.8, 0.4, 1.0)]), [(10, vec![0.8])], "the same in all steps");

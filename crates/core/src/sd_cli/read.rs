@@ -10,10 +10,10 @@ use atelier_language::tr;
 use super::{FILE_FLAGS, HERE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
     RulesError, SkipLayers, StepCache, Upscale,
 };
-use crate::words::take_loras;
+use crate::words::{LoraTag, take_loras};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
@@ -647,7 +647,9 @@ impl Reader {
             self.recipe.loras.clear();
         }
         let folder = self.lora_folder.take().filter(|folder| folder != Path::new(HERE)).unwrap_or_default();
-        for (name, strengths) in tags {
+        let steps = self.recipe.steps_in_pass(0);
+        for tag in tags {
+            let LoraTag { name, strengths, .. } = &tag;
             if name.starts_with('|') {
                 self.leave_out(&[&format!("<lora:{name}:{strengths}>")], NO_VIDEOS);
                 continue;
@@ -656,11 +658,12 @@ impl Reader {
             if !whole {
                 self.leave_out(&[&format!("<lora:{name}:{strengths}>")], &tr!("core-the-file-is-taken", name));
             }
-            let path = folder.join(if whole { name } else { format!("{name}.safetensors") });
-            // A LoRA named twice counts with both strengths.
-            match self.recipe.loras.iter_mut().find(|lora| lora.path == path) {
-                Some(lora) => lora.set_strengths(lora.strengths() + strengths),
-                None => self.recipe.loras.push(Lora::with_strengths(path, strengths)),
+            let path = folder.join(if whole { name.clone() } else { format!("{name}.safetensors") });
+            let named = tag.lora(path, steps);
+            // A LoRA named twice for the same steps counts with both strengths.
+            match self.recipe.loras.iter_mut().find(|lora| lora.in_steps_of(&named)) {
+                Some(lora) => lora.set_strengths(lora.strengths() + *strengths),
+                None => self.recipe.loras.push(named),
             }
         }
     }

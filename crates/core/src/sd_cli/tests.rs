@@ -611,6 +611,9 @@ fn loras_of_one_name_count_together_and_the_folder_may_be_said_later() {
     assert_eq!(it.prompt, "a cat");
     let expected = [("l/x.gguf", 1.25), ("/y/z.safetensors", 0.5)].map(|(path, strength)| Lora::new(path.into(), strength));
     assert_eq!(it.loras, expected);
+    let it = pasted("sd -p 'a [<lora:x.gguf:1>:<lora:x.gguf:0.5>:5]' --steps 10 --lora-model-dir l").recipe;
+    let [first, second] = [1.0, 0.5].map(|strength| Lora::new("l/x.gguf".into(), strength));
+    assert_eq!((it.prompt.as_str(), it.loras), ("a", vec![Lora { end: 0.5, ..first }, Lora { start: 0.5, ..second }]));
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub(super) fn piece(text: &str, before: Option<char>) -> Option<(SpanKind, usize
             Some((SpanKind::Literal, 1 + escaped.len_utf8()))
         }
         b'#' | b'/' if follows_blank => comment(text).map(|bytes| (SpanKind::Comment, bytes)),
-        b'<' => lora_at(text).map(|(_, bytes)| (SpanKind::Lora, bytes)),
+        b'<' => lora_at(text).map(|(_, _, bytes)| (SpanKind::Lora, bytes)),
         b'_' => wildcard(text).map(|bytes| (SpanKind::Wildcard, bytes)),
         b'e' if begins_word => embedding(text).map(|bytes| (SpanKind::Embedding, bytes)),
         b'B' => word("BREAK", SpanKind::Break),

@@ -1,63 +1,222 @@
 //! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters;
 //! `<lyco:...>` of older extensions means the same.
 
-use super::span::{Prompt, SpanKind};
-use crate::recipe::LoraStrengths;
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::span::{FaultKind, GroupKind, Prompt, Span, SpanKind, When};
+use super::step_change::written_share;
+use crate::recipe::{Lora, LoraStrengths, are_steps_before};
 
 const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 
 /// A LoRA that a prompt names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LoraTag<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoraTag {
     /// Its name.
-    pub name: &'a str,
+    pub name: String,
     /// Its strengths.
     pub strengths: LoraStrengths,
+    /// When it acts.
+    pub steps: TagSteps,
+    /// A square bracket is open before it: how it goes on may say when it acts.
+    pub is_in_open_bracket: bool,
 }
 
-/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it,
-/// and names and strengths in their order.
+impl LoraTag {
+    /// The LoRA of this file in a picture of so many steps.
+    #[must_use]
+    pub fn lora(&self, path: PathBuf, steps: u32) -> Lora {
+        let (start, end) = self.steps.part_of(steps);
+        Lora { start, end, ..Lora::with_strengths(path, self.strengths) }
+    }
+}
+
+/// The steps in which the brackets around a tag let it act: `[<lora:x:1>:5]` those after 5,
+/// `[<lora:x:1>::0.4]` the first 0.4 of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TagSteps {
+    /// A part of the steps and a number of them after which it acts: the later one counts.
+    after: (f32, u32),
+    /// The same until which it acts: the earlier one counts.
+    until: (f32, u32),
+}
+
+impl TagSteps {
+    const ALL: Self = Self { after: (0.0, 0), until: (1.0, u32::MAX) };
+
+    fn after(mut self, when: When) -> Self {
+        match when {
+            When::Share(share) => self.after.0 = self.after.0.max(share),
+            When::Step(step) => self.after.1 = self.after.1.max(step),
+        }
+        self
+    }
+
+    fn until(mut self, when: When) -> Self {
+        match when {
+            When::Share(share) => self.until.0 = self.until.0.min(share),
+            When::Step(step) => self.until.1 = self.until.1.min(step),
+        }
+        self
+    }
+
+    /// The parts of the steps, 0 to 1, after which it begins and ends, so that it acts in the steps
+    /// in which words in its place are read.
+    fn part_of(self, steps: u32) -> (f32, f32) {
+        let done = |(share, step): (f32, u32)| [When::Share(share), When::Step(step)].map(|when| when.steps_before(steps));
+        let [first, second] = done(self.after);
+        let start = part(self.after.0, first.max(second), steps);
+        let [first, second] = done(self.until);
+        (start, part(self.until.0, first.min(second), steps))
+    }
+}
+
+/// A part of the steps, 0 to 1, after which so many of them are done: the written one where it says
+/// so, since it holds for other numbers of steps too.
+fn part(written: f32, done: u32, steps: u32) -> f32 {
+    if are_steps_before(done, written, steps) { written } else { done as f32 / steps.max(1) as f32 }
+}
+
+impl Lora {
+    /// Its tag in a prompt, within brackets that say when it acts in a picture of so many steps.
+    #[must_use]
+    pub fn tag(&self, name: impl Display, steps: u32) -> String {
+        let acts = self.steps(steps);
+        let mut tag = format!("<lora:{name}:{}>", self.strengths());
+        if acts.end < steps {
+            tag = format!("[{tag}::{}]", written_share(acts.end, steps));
+        }
+        if acts.start > 0 {
+            tag = format!("[{tag}:{}]", written_share(acts.start, steps));
+        }
+        tag
+    }
+}
+
+/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it, and
+/// the tags in their order. Brackets that said when one acts, and hold nothing else, go with it;
+/// tags within choices and those that take turns stay.
 #[must_use]
-pub fn take_loras(prompt: &str) -> (String, Vec<(String, LoraStrengths)>) {
+pub fn take_loras(prompt: &str) -> (String, Vec<LoraTag>) {
     let mut loras = Vec::new();
     let prompt_left = take_loras_if(prompt, |tag| {
-        loras.push((tag.name.to_owned(), tag.strengths));
+        loras.push(tag);
         true
     });
     (prompt_left, loras)
 }
 
-/// Takes those tags out of a prompt, with one space before them, for which `take` returns true,
-/// returns the rest.
+/// Takes those tags out of a prompt, as [`take_loras`] does, for which `take` returns true, returns
+/// the rest.
 #[must_use]
-pub fn take_loras_if(prompt: &str, mut take: impl FnMut(LoraTag<'_>) -> bool) -> String {
+pub fn take_loras_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String {
     let parsed = Prompt::parse(prompt);
-    let mut prompt_left = String::new();
-    let mut depth = 0_u32;
-    for span in &parsed.spans {
-        let text = parsed.text_of(span);
-        match span.kind {
-            SpanKind::Open(group) if parsed.is_choice(group) => depth += 1,
-            SpanKind::Close(group) if parsed.is_choice(group) => depth = depth.saturating_sub(1),
-            // Of an option it is not known yet whether it is chosen.
-            SpanKind::Lora if depth == 0 && lora_at(text).is_some_and(|(tag, _)| take(tag)) => {
-                prompt_left.truncate(prompt_left.strip_suffix(' ').unwrap_or(&prompt_left).len());
-                continue;
-            }
-            _ => {}
-        }
-        prompt_left.push_str(text);
-    }
-    prompt_left
+    let is_square = |range: &Range<usize>| prompt.get(range.clone()) == Some("[");
+    let open = parsed.faults.iter().filter(|fault| fault.kind == FaultKind::Unclosed && is_square(&fault.range));
+    let first_open = open.map(|fault| fault.range.start).min();
+    let mut taker = Taker { prompt: &parsed, first_open, take, left: String::new() };
+    taker.walk(0..parsed.spans.len(), TagSteps::ALL);
+    taker.left
 }
 
-/// The tag that a text begins with, and its bytes. A name with brackets is a choice between names.
-pub(super) fn lora_at(text: &str) -> Option<(LoraTag<'_>, usize)> {
+/// Goes through a prompt and takes tags out.
+struct Taker<'a, F> {
+    prompt: &'a Prompt<'a>,
+    /// The first byte of a square bracket that nothing closes.
+    first_open: Option<usize>,
+    take: F,
+    /// What is left so far.
+    left: String,
+}
+
+impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
+    /// Goes through spans that act in these steps; true where a tag was taken.
+    fn walk(&mut self, spans: Range<usize>, steps: TagSteps) -> bool {
+        let prompt = self.prompt;
+        let mut has_taken = false;
+        let mut index = spans.start;
+        while let Some(span) = prompt.spans.get(index).filter(|_| index < spans.end) {
+            let group = match span.kind {
+                SpanKind::Open(number) => prompt.groups.get(number).map(|group| (number, group)),
+                _ => None,
+            };
+            index = match group.map(|(number, group)| (number, &group.kind, group.close)) {
+                Some((number, GroupKind::Schedule(when), close)) => {
+                    has_taken |= self.schedule(number, *when, steps);
+                    close + 1
+                }
+                // Of an option it is not known yet whether it is chosen, and taking turns is no range.
+                Some((_, GroupKind::Choice { .. } | GroupKind::Alternation, close)) => {
+                    self.copy(index..close + 1);
+                    close + 1
+                }
+                _ if span.kind == SpanKind::Lora && self.takes(span, steps) => {
+                    has_taken = true;
+                    self.drop_blank();
+                    index + 1
+                }
+                _ => {
+                    self.copy(index..index + 1);
+                    index + 1
+                }
+            };
+        }
+        has_taken
+    }
+
+    /// Goes through a schedule; true where a tag was taken.
+    fn schedule(&mut self, number: usize, when: When, steps: TagSteps) -> bool {
+        let prompt = self.prompt;
+        let Some(group) = prompt.groups.get(number) else { return false };
+        let start = self.left.len();
+        let (mut has_taken, mut has_words) = (false, false);
+        let mut copied = group.open;
+        let parts = prompt.parts(number);
+        for (place, part) in parts.iter().enumerate() {
+            self.copy(copied..part.start);
+            let before = self.left.len();
+            // One part alone comes.
+            let within = if place + 1 == parts.len() { steps.after(when) } else { steps.until(when) };
+            has_taken |= self.walk(part.clone(), within);
+            has_words |= self.left.get(before..).is_some_and(|words| !words.trim().is_empty());
+            copied = part.end;
+        }
+        self.copy(copied..group.close + 1);
+        if has_taken && !has_words {
+            self.left.truncate(start);
+            self.drop_blank();
+        }
+        has_taken
+    }
+
+    fn takes(&mut self, span: &Span, steps: TagSteps) -> bool {
+        let Some((name, strengths, _)) = lora_at(self.prompt.text_of(span)) else { return false };
+        let is_in_open_bracket = self.first_open.is_some_and(|open| open < span.range.start);
+        (self.take)(LoraTag { name: name.to_owned(), strengths, steps, is_in_open_bracket })
+    }
+
+    fn copy(&mut self, spans: Range<usize>) {
+        for span in self.prompt.spans.get(spans).unwrap_or_default() {
+            self.left.push_str(self.prompt.text_of(span));
+        }
+    }
+
+    /// Removes one space at the end of what is left.
+    fn drop_blank(&mut self) {
+        self.left.truncate(self.left.strip_suffix(' ').unwrap_or(&self.left).len());
+    }
+}
+
+/// The name and the strengths of the tag that a text begins with, and its bytes. A name with
+/// brackets is a choice between names.
+pub(super) fn lora_at(text: &str) -> Option<(&str, LoraStrengths, usize)> {
     let after = TAGS.iter().find_map(|tag| text.strip_prefix(tag))?;
     let end = after.find(['<', '>', '{', '}']).filter(|end| after.get(*end..).is_some_and(|it| it.starts_with('>')))?;
     let mut parts = after.get(..end)?.split(':');
     let name = parts.next().filter(|name| !name.is_empty())?;
-    Some((LoraTag { name, strengths: strengths(parts)? }, text.len() - after.len() + end + 1))
+    Some((name, strengths(parts)?, text.len() - after.len() + end + 1))
 }
 
 /// The strengths after a name: `0.5` is that of all modules, `0.5:0.9` and `te=0.5:unet=0.9` have
@@ -86,16 +245,16 @@ fn strengths<'a>(parts: impl Iterator<Item = &'a str>) -> Option<LoraStrengths> 
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::Strategy;
+
     use super::*;
 
     #[test]
     fn tags_are_taken_out_with_the_space_before_them() {
         let (prompt, loras) = take_loras("a lake <lora:ink:0.5>, still <lora:|x|y><lora:z:-1>");
         assert_eq!(prompt, "a lake, still");
-        assert_eq!(
-            loras,
-            [("ink", 0.5), ("|x|y", 1.0), ("z", -1.0)].map(|(name, strength)| (name.to_owned(), LoraStrengths::same(strength)))
-        );
+        let found: Vec<(&str, LoraStrengths)> = loras.iter().map(|tag| (tag.name.as_str(), tag.strengths)).collect();
+        assert_eq!(found, [("ink", 0.5), ("|x|y", 1.0), ("z", -1.0)].map(|(name, strength)| (name, LoraStrengths::same(strength))));
     }
 
     #[test]
@@ -103,9 +262,9 @@ mod tests {
         let prompt = "a <lora:a:0.5:0.9> <lora:b:unet=0.8:te=0> <lyco:c:0.3> <lora:d:0.6:lbw=OUTALL> <lora:e:te=0.7> <lora:f:0.4:OUTD>";
         let (prompt, loras) = take_loras(&format!("{prompt}<lora:g:0.6:0.6>"));
         assert_eq!(prompt, "a");
-        let written = loras.iter().map(|(name, strengths)| format!("{name}:{strengths}")).collect::<Vec<_>>();
+        let written = loras.iter().map(|tag| format!("{}:{}", tag.name, tag.strengths)).collect::<Vec<_>>();
         assert_eq!(written, ["a:0.5:0.9", "b:0:0.8", "c:0.3", "d:0.6", "e:0.7", "f:0.4", "g:0.6"]);
-        assert_eq!(loras[1].1, LoraStrengths { strength: 0.8, encoder: Some(0.0) });
+        assert_eq!(loras[1].strengths, LoraStrengths { strength: 0.8, encoder: Some(0.0) });
     }
 
     #[test]
@@ -119,6 +278,105 @@ mod tests {
     fn tags_that_are_not_wanted_stay() {
         let left = take_loras_if("a <lora:ink:0.5> lake <lora:oil>", |tag| tag.name == "oil");
         assert_eq!(left, "a <lora:ink:0.5> lake");
+    }
+
+    /// What is left of a prompt, and the names of its LoRAs with the parts of 20 steps in which they
+    /// act.
+    fn ranges(prompt: &str) -> (String, Vec<(String, u32, u32)>) {
+        let (left, tags) = take_loras(prompt);
+        let ranges = tags.iter().map(|tag| {
+            let acts = tag.lora("x".into(), 20).steps(20);
+            (tag.name.clone(), acts.start, acts.end)
+        });
+        (left, ranges.collect())
+    }
+
+    #[test]
+    fn brackets_of_steps_say_when_a_lora_acts() {
+        let cases: [(&str, &str, &[(&str, u32, u32)]); 11] = [
+            ("a lake [<lora:x:1>::5], still", "a lake, still", &[("x", 0, 5)]),
+            ("a lake [<lora:x:1>:5]", "a lake", &[("x", 5, 20)]),
+            ("a lake [<lora:x:1>:0.4]", "a lake", &[("x", 8, 20)]),
+            ("[<lora:x:1>:<lora:y:0.5>: 5 ]", "", &[("x", 0, 5), ("y", 5, 20)]),
+            ("a [[<lora:x:1>::0.75]:5]", "a", &[("x", 5, 15)]),
+            ("a [[<lora:x:1>::5]:0.75]", "a", &[("x", 15, 5)]),
+            ("a [[<lora:x:1>:3]:0.75]", "a", &[("x", 15, 20)]),
+            ("[a lake <lora:x:1>:a sea:5]", "[a lake:a sea:5]", &[("x", 0, 5)]),
+            ("[<lora:x:1>:0.36]", "", &[("x", 7, 20)]),
+            ("[<lora:x:1>::100]", "", &[("x", 0, 20)]),
+            ("a [lake <lora:x:1>] [b::5]", "a [lake] [b::5]", &[("x", 0, 20)]),
+        ];
+        for (prompt, left, expected) in cases {
+            let expected: Vec<(String, u32, u32)> = expected.iter().map(|(name, start, end)| ((*name).to_owned(), *start, *end)).collect();
+            assert_eq!(ranges(prompt), (left.to_owned(), expected), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_the_steps_stays_the_same_share() {
+        let lora = |prompt: &str| take_loras(prompt).1[0].lora("x".into(), 20);
+        assert_eq!((lora("[<lora:x:1>:0.4]").start, lora("[<lora:x:1>::0.4]").end), (0.4, 0.4));
+        assert_eq!((lora("[<lora:x:1>:5]").start, lora("[<lora:x:1>:5]").end), (0.25, 1.0));
+        assert!(!lora("<lora:x:1>").has_range());
+    }
+
+    #[test]
+    fn tags_that_take_turns_or_may_be_chosen_stay() {
+        for prompt in ["a [<lora:a:1>|<lora:b:1>]", "{<lora:a:1>|[<lora:b:1>::5]}", "[[<lora:a:1>|b]::5]"] {
+            assert_eq!(take_loras(prompt), (prompt.to_owned(), Vec::new()));
+        }
+        let left = take_loras_if("[<lora:a:1>:<lora:b:1>:5]", |tag| tag.name == "a");
+        assert_eq!(left, "[:<lora:b:1>:5]");
+    }
+
+    #[test]
+    fn a_bracket_that_is_still_typed_is_known() {
+        let open = |prompt: &str| take_loras(prompt).1.iter().map(|tag| tag.is_in_open_bracket).collect::<Vec<_>>();
+        assert_eq!(open("<lora:a:1> [<lora:b:1>"), [false, true]);
+        assert_eq!(open("[<lora:b:1>:5], (c"), [false]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_tag_says_when_its_lora_acts(steps in 1_u32..80, start in 0_u32..80, end in 0_u32..80, strength in -2.0_f32..2.0) {
+            let part = |done: u32| done.min(steps) as f32 / steps as f32;
+            let lora = Lora { start: part(start), end: part(end), ..Lora::new("x".into(), strength) };
+            let tag = lora.tag("x", steps);
+            let (left, tags) = take_loras(&tag);
+            proptest::prop_assert!(left.is_empty() && tags.len() == 1, "{}", tag);
+            let again = tags[0].lora("x".into(), steps);
+            proptest::prop_assert_eq!(again.steps(steps), lora.steps(steps), "{}", &tag);
+            proptest::prop_assert_eq!((again.strengths(), again.tag("x", steps)), (lora.strengths(), tag));
+        }
+
+        #[test]
+        fn a_lora_acts_in_the_steps_in_which_its_tag_is_read(text in schedules(), steps in 1_u32..30) {
+            let (left, tags) = take_loras(&text);
+            let prompt = Prompt::parse(&text);
+            for step in 1..=steps {
+                let acts = tags.iter().filter(|tag| tag.lora("x".into(), steps).steps(steps).contains(&(step - 1)));
+                let read = take_loras(&prompt.at_step(step, steps)).1;
+                let names = |tag: &LoraTag| tag.name.clone();
+                proptest::prop_assert_eq!(acts.map(names).collect::<Vec<_>>(), read.iter().map(names).collect::<Vec<_>>(), "step {}", step);
+                let words = |text: &str| text.replace(' ', "");
+                let read = take_loras(&prompt.at_step(step, steps)).0;
+                proptest::prop_assert_eq!(words(&Prompt::parse(&left).at_step(step, steps)), words(&read));
+            }
+        }
+    }
+
+    /// Schedules within schedules, of words and tags.
+    fn schedules() -> impl Strategy<Value = String> {
+        let leaf = proptest::sample::select(vec!["a", " b ", "", "<lora:x:1>", " <lora:y:0.5>"]).prop_map(str::to_owned);
+        leaf.prop_recursive(4, 24, 3, |inner| {
+            let when = proptest::sample::select(vec!["0", "1", "5", "12", "0.0", "0.25", "0.5", ".9", "1.0"]);
+            (proptest::collection::vec(inner, 3), when, 0_usize..4).prop_map(|(parts, when, form)| match form {
+                0 => format!("[{}:{when}]", parts[0]),
+                1 => format!("[{}::{when}]", parts[0]),
+                2 => format!("[{}:{}:{when}]", parts[0], parts[1]),
+                _ => format!("{} {}, {}", parts[0], parts[1], parts[2]),
+            })
+        })
     }
 
     #[test]

@@ -315,6 +315,19 @@ impl<'a> Parser<'a> {
         frame.marks.iter().filter_map(|at| self.spans.get(*at))
     }
 
+    fn find_loras_in_turns(&mut self, spans: &[Span]) {
+        let mut depth = 0_usize;
+        for span in spans {
+            let takes_turns = |number: usize| self.groups.get(number).is_some_and(|group| group.kind == GroupKind::Alternation);
+            match span.kind {
+                SpanKind::Open(number) if takes_turns(number) => depth += 1,
+                SpanKind::Close(number) if takes_turns(number) => depth = depth.saturating_sub(1),
+                SpanKind::Lora if depth > 0 => self.fault(span.range.clone(), FaultKind::LoraInTurns),
+                _ => {}
+            }
+        }
+    }
+
     /// Joins neighbours that are words, and numbers groups as they open.
     fn finish(mut self) -> Prompt<'a> {
         self.closed.sort_by_key(|(number, _)| *number);
@@ -355,6 +368,7 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
         }
+        self.find_loras_in_turns(&spans);
         self.faults.sort_by_key(|fault| fault.range.start);
         Prompt { text: self.text, spans, groups: self.groups, faults: self.faults }
     }

@@ -138,6 +138,8 @@ pub enum FaultKind {
     NoNumber,
     /// `/*` without its end.
     OpenComment,
+    /// A LoRA within `[a|b]`.
+    LoraInTurns,
     /// A wildcard of which no list is known.
     UnknownWildcard,
     /// A wildcard that names itself, or too many within each other.
@@ -156,6 +158,7 @@ impl FaultKind {
             Self::TooDeep => tr!("core-too-many-brackets-are"),
             Self::NoNumber => tr!("core-a-weight-is-a"),
             Self::OpenComment => tr!("core-this-comment-has-no"),
+            Self::LoraInTurns => tr!("core-loras-do-not-take"),
             Self::UnknownWildcard => tr!("core-no-list-has-this"),
             Self::EndlessWildcard => tr!("core-this-list-leads-to"),
             Self::TooLong => tr!("core-the-prompt-became-too"),

@@ -37,7 +37,7 @@ impl Prompt<'_> {
     pub fn with_change_after(&self, group: usize, done: u32, steps: u32) -> Option<String> {
         let change = self.step_change(group)?;
         let number = match change.when {
-            When::Share(_) => share(done, steps).unwrap_or_else(|| done.to_string()),
+            When::Share(_) => written_share(done, steps),
             When::Step(_) => done.to_string(),
         };
         Some(format!("{}{number}{}", self.text.get(..change.number.start)?, self.text.get(change.number.end..)?))
@@ -64,6 +64,11 @@ impl Prompt<'_> {
         let end = spans.end.checked_sub(1).filter(|last| *last >= spans.start).and_then(|last| self.spans.get(last));
         start..end.map_or(start, |span| span.range.end)
     }
+}
+
+/// A share of the steps after which so many of them are done, else their number.
+pub(super) fn written_share(done: u32, steps: u32) -> String {
+    share(done, steps).unwrap_or_else(|| done.to_string())
 }
 
 /// A share of the steps after which so many of them are done, with as few digits as say it.

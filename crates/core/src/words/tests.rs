@@ -261,6 +261,8 @@ fn faults_point_at_letters() {
     assert_eq!(faults("{a|b"), [(0..1, FaultKind::Unclosed)]);
     assert_eq!(faults(&"(".repeat(65))[64], (64..65, FaultKind::TooDeep));
     assert_eq!(faults("a (b:1.2) {c|d} <lora:e:1> [f:g:3]"), []);
+    assert_eq!(faults("é [<lora:e:1>|f]"), [(4..14, FaultKind::LoraInTurns)]);
+    assert_eq!(faults("[<lora:e:1>:<lora:f:1>:3] [g|h]"), []);
     let missing = expand("a {b|__nothing__} __nothing__", 1).faults;
     assert!(missing.iter().all(|it| it.kind == FaultKind::UnknownWildcard) && missing.iter().any(|it| it.range == (18..29)), "{missing:?}");
     assert_eq!(expand("x __self__", 1).faults, [Fault { range: 2..10, kind: FaultKind::EndlessWildcard }]);
@@ -363,6 +365,7 @@ proptest! {
         prop_assert!(prompt.expansions(50, &lists()).is_none_or(|all| all.contains(&made.prompt)));
         prop_assert!(made.chosen.iter().all(|(range, chosen)| text.get(range.clone()).is_some() && made.prompt.contains(chosen.as_str())));
         prop_assert!(prompt.changes_over_steps() || prompt.at_step(step, 20) == text);
+        prop_assert_eq!(&take_loras_if(&text, |_| false), &text);
     }
 
     #[test]

@@ -365,6 +365,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
         (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
         (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
         (has(SpanKind::And), tr!("engine-and-does-not-join")),
+        (has(SpanKind::Lora), tr!("engine-a-loras-tag-is")),
     ];
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
 }

@@ -363,3 +363,4 @@ core-forecast-loads = { $count ->
         [one] { $count } Modell-Ladevorgang
        *[other] { $count } Modell-Ladevorgänge
     }
+core-loras-do-not-take = LoRAs wechseln sich nicht ab: Dieses Tag wird als Wörter gelesen. Gib ihm einen Bereich, etwa [<lora:name:1>::5].

@@ -206,3 +206,4 @@ engine-there-is-not-enough-memory-to = Der Speicher reicht nicht, um diese Datei
 engine-close-other-programs-then-try-again = Andere Programme schließen, dann erneut versuchen.
 engine-check-that-the-file = Prüfen, ob die Datei vollständig ist und ob auf ihrem Datenträger und dem der Kopie Platz ist.
 engine-the-extended-picture-would = Das erweiterte Bild wäre zu groß.
+engine-a-loras-tag-is = Das Tag eines LoRA wird als Wörter gelesen: In [a|b] und im negativen Prompt fügt keines ein LoRA hinzu.

@@ -32,3 +32,4 @@ media-it-is-too-large = zu groß
 media-layer-came-back-with = Ebene { $index } kam mit anderen Pixeln zurück
 media-its-list-of-layers-came-back = die Liste der Ebenen kam in anderer Form zurück
 media-one-text-of-several = { $input }: ein Text von mehreren
+media-from-to-of-the = { $lora } von { $start } bis { $end } der Schritte

@@ -363,3 +363,4 @@ core-forecast-loads = { $count ->
         [one] { $count } model load
        *[other] { $count } model loads
     }
+core-loras-do-not-take = LoRAs do not take turns: this tag is read as words. Give it a range, such as [<lora:name:1>::5].

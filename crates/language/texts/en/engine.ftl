@@ -190,3 +190,4 @@ engine-there-is-not-enough-memory-to = There is not enough memory to convert thi
 engine-close-other-programs-then-try-again = Close other programs, then try again.
 engine-check-that-the-file = Check that the file is whole, and that its disk and that of the copy have room.
 engine-the-extended-picture-would = The extended picture would be too large.
+engine-a-loras-tag-is = A LoRA's tag is read as words: those within [a|b] and in the negative prompt add no LoRA.

@@ -28,3 +28,4 @@ media-it-is-too-large = it is too large
 media-layer-came-back-with = layer { $index } came back with other pixels
 media-its-list-of-layers-came-back = its list of layers came back in another form
 media-one-text-of-several = { $input }: one text of several
+media-from-to-of-the = { $lora } from { $start } to { $end } of the steps

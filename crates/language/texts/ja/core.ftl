@@ -348,3 +348,4 @@ core-forecast-pictures = 画像{ $count }枚
 core-forecast-after-drafts = （下書き{ $count }枚の後）
 core-forecast-encodings = テキストエンコード{ $count }回
 core-forecast-loads = モデル読み込み{ $count }回
+core-loras-do-not-take = LoRAは交代できません：このタグは語として読まれます。[<lora:name:1>::5]のように範囲を指定してください。

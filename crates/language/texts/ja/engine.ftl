@@ -194,3 +194,4 @@ engine-there-is-not-enough-memory-to = このファイルの変換にはメモ�
 engine-close-other-programs-then-try-again = ほかのプログラムを閉じてから、もう一度お試しください。
 engine-check-that-the-file = ファイルに欠けがないことと、ファイルとコピーのディスクに空きがあることを確認してください。
 engine-the-extended-picture-would = 広げた画像が大きすぎます。
+engine-a-loras-tag-is = LoRAのタグは語として読まれます：[a|b]の中とネガティブプロンプトのタグはLoRAを追加しません。

@@ -28,3 +28,4 @@ media-it-is-too-large = 大きすぎます
 media-layer-came-back-with = レイヤー{ $index }のピクセルが、読み戻すと異なっていました
 media-its-list-of-layers-came-back = レイヤーの一覧が、読み戻すと別の形になっていました
 media-one-text-of-several = { $input }：複数あるテキストの1つ
+media-from-to-of-the = { $lora }（ステップの{ $start }から{ $end }まで）

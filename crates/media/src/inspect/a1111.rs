@@ -2,15 +2,16 @@
 //! the same text.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use atelier_core::recipe::{LoraStrengths, Rng};
+use atelier_core::recipe::{Lora, Recipe, Rng};
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, parse};
 use crate::png::PARAMETERS;
-use atelier_core::words::take_loras;
+use atelier_core::words::{LoraTag, take_loras};
 
 /// Keys of the texts that programs write it into.
 const KEYS: [&str; 5] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, DESCRIPTION];
@@ -36,16 +37,19 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
     let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").map(|text| named_hashes(&text)).unwrap_or_default();
     // Of what the words name no hash is left over.
-    let is_named = |key: &str| matches!(key, "model" | "vae") || tags.iter().any(|(name, _)| key.strip_prefix("lora:") == Some(name));
+    let is_named =
+        |key: &str| matches!(key, "model" | "vae") || tags.iter().any(|tag| key.strip_prefix("lora:") == Some(tag.name.as_str()));
     let unnamed = hashes.iter().filter(|(key, _)| !is_named(key)).map(|(key, hash)| (format!("Hashes: {key}"), fields::shown(hash)));
-    let is_tagged = |name: &str| tags.iter().any(|(it, _)| it == name);
+    let is_tagged = |name: &str| tags.iter().any(|tag| tag.name == name);
     let untagged =
         lora_hashes.iter().filter(|(name, _)| !is_tagged(name)).map(|(name, hash)| (format!("Lora hashes: {name}"), hash.clone()));
     let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
-    let lora = |(name, strengths): (String, LoraStrengths)| {
-        let hash = hash_of(&format!("lora:{name}")).or_else(|| lora_hashes.get(&name).cloned());
-        PictureLora { name, hash, strength: strengths.strength, encoder_strength: strengths.encoder }
+    let steps = pairs.get("Steps").and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
+    let lora = |tag: LoraTag| {
+        let Lora { strength, encoder_strength, start, end, .. } = tag.lora(PathBuf::new(), steps);
+        let hash = hash_of(&format!("lora:{}", tag.name)).or_else(|| lora_hashes.get(&tag.name).cloned());
+        PictureLora { name: tag.name, hash, strength, encoder_strength, start, end }
     };
     let version = pairs.text("Version");
     let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();

@@ -2,12 +2,29 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::{Hires, LatentUpscaler, Recipe};
+use atelier_core::recipe::{Hires, LatentUpscaler, Lora, Recipe};
 
 use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
 use crate::StoredRecipe;
 use crate::png::RECIPE;
+
+impl StoredRecipe {
+    /// Its LoRAs.
+    #[must_use]
+    pub fn loras(&self) -> Vec<PictureLora> {
+        loras_of(&self.clone().into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe.loras)
+    }
+}
+
+fn loras_of(loras: &[Lora]) -> Vec<PictureLora> {
+    let told = |lora: &Lora| {
+        let name = lora.path.file_stem()?.to_string_lossy().into_owned();
+        let Lora { strength, encoder_strength, start, end, .. } = *lora;
+        Some(PictureLora { name, hash: None, strength, encoder_strength, start, end })
+    };
+    loras.iter().filter_map(told).collect()
+}
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let stored = StoredRecipe::from_json(texts.get(RECIPE)?)?;
@@ -15,9 +32,6 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let restored = stored.clone().into_recipe(|_, name, _| Some(PathBuf::from(name)));
     let Recipe { files, prompt, negative_prompt, width, height, steps, guidance, seed, rng, loras, init, .. } = restored.recipe;
     let stem = |path: &std::path::Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
-    let lora = |lora: &atelier_core::recipe::Lora| {
-        Some(PictureLora { encoder_strength: lora.encoder_strength, ..PictureLora::new(stem(&lora.path)?, None, lora.strength) })
-    };
     let hires = |it: Hires| PictureHires {
         scale: it.scale,
         size: it.target,
@@ -49,7 +63,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         scheduler: restored.recipe.scheduler.map(|it| it.label().to_owned()),
         model: PictureModel::of(stored.model().map(str::to_owned).or_else(|| files.main().and_then(stem)), None),
         vae: PictureModel::of(files.get(atelier_core::recipe::FileRole::Vae).and_then(stem), None),
-        loras: loras.iter().filter_map(lora).collect(),
+        loras: loras_of(&loras),
         not_understood: restored.notes.into_iter().map(|note| ("atelier".to_owned(), note)).collect(),
         recipe: Some(stored),
         ..PictureSettings::default()

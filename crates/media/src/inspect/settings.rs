@@ -1,6 +1,9 @@
 //! What a picture file says of how it was made, in the same terms for every program.
 
-use atelier_core::recipe::{LoraStrengths, Rng};
+use std::path::PathBuf;
+
+use atelier_core::recipe::{ControlImage, Lora, LoraStrengths, Rng};
+use atelier_language::tr;
 
 use crate::StoredRecipe;
 
@@ -194,13 +197,41 @@ pub struct PictureLora {
     pub strength: f32,
     /// Its strength in text encoders, where that is another one.
     pub encoder_strength: Option<f32>,
+    /// Part of the steps after which it begins, 0 to 1.
+    pub start: f32,
+    /// Part of the steps after which it ends, 0 to 1.
+    pub end: f32,
 }
 
 impl PictureLora {
     /// With the same strength in all modules.
     #[must_use]
     pub const fn new(name: String, hash: Option<String>, strength: f32) -> Self {
-        Self { name, hash, strength, encoder_strength: None }
+        Self { name, hash, strength, encoder_strength: None, start: 0.0, end: ControlImage::USUAL_END }
+    }
+
+    /// The LoRA of this file.
+    #[must_use]
+    pub const fn lora(&self, path: PathBuf) -> Lora {
+        let Self { strength, encoder_strength, start, end, .. } = *self;
+        Lora { path, strength, encoder_strength, start, end }
+    }
+
+    /// Its name, its strengths and its range, for people.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let lora = format!("{} {}", self.name, self.strengths());
+        match self.range() {
+            Some((start, end)) => tr!("media-from-to-of-the", lora, start, end),
+            None => lora,
+        }
+    }
+
+    /// The parts of the steps after which it begins and ends, where there may be steps in which it
+    /// does not act.
+    #[must_use]
+    pub fn range(&self) -> Option<(f32, f32)> {
+        (self.start > 0.0 || self.end < ControlImage::USUAL_END).then_some((self.start, self.end))
     }
 
     /// Its strengths.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Part, PartialRecipe, RecallPart, Recipe};
-use atelier_core::words::{take_loras, take_loras_if};
+use atelier_core::words::{LoraTag, take_loras, take_loras_if};
 use atelier_language::tr;
 use atelier_library::{Builtin, lora_named};
 
@@ -106,24 +106,34 @@ impl NextRecipe {
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
     #[must_use]
     pub fn unknown_loras(&self) -> Vec<String> {
-        take_loras(&self.recipe.prompt).1.into_iter().map(|(name, _)| name).collect()
+        let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
+        names.filter(|name| lora_named(name, self.known_loras(&self.recipe)).is_none()).collect()
     }
 
-    /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
+    fn known_loras<'a>(&'a self, recipe: &'a Recipe) -> impl Iterator<Item = &'a Path> {
+        recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path)
+    }
+
+    /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list; not
+    /// those behind a square bracket that is still open, since its end may say when they act.
     pub fn take_prompt_loras(&mut self) {
         let mut recipe = std::mem::take(&mut self.recipe);
-        self.take_loras_of(&mut recipe);
+        self.take_loras_if(&mut recipe, |tag| !tag.is_in_open_bracket);
         self.recipe = recipe;
     }
 
-    /// The same for another recipe.
+    /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list.
     pub fn take_loras_of(&self, recipe: &mut Recipe) {
+        self.take_loras_if(recipe, |_| true);
+    }
+
+    fn take_loras_if(&self, recipe: &mut Recipe, is_meant: impl Fn(&LoraTag) -> bool) {
         let mut named = Vec::new();
-        let known = || recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
+        let steps = recipe.steps_in_pass(0);
         let prompt = take_loras_if(&recipe.prompt, |tag| {
-            let Some(path) = lora_named(tag.name, known()) else { return false };
-            named.push(Lora::with_strengths(path.to_owned(), tag.strengths));
-            true
+            let path = is_meant(&tag).then(|| lora_named(&tag.name, self.known_loras(recipe))).flatten();
+            named.extend(path.map(|path| tag.lora(path.to_owned(), steps)));
+            path.is_some()
         });
         if !named.is_empty() {
             recipe.prompt = prompt;
@@ -280,4 +290,26 @@ pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
 #[must_use]
 pub fn without_model(settings: PartialRecipe) -> PartialRecipe {
     PartialRecipe { files: None, loras: None, negative_in_prompt: None, ..settings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lora_behind_an_open_bracket_waits_for_its_steps() {
+        let mut next = NextRecipe::new(Recipe { steps: 20, ..Recipe::default() }, false, Err(String::new()));
+        next.lora_files = vec!["/l/ink.safetensors".into()];
+        next.recipe.prompt = "a [<lora:ink:0.5>".into();
+        next.take_prompt_loras();
+        assert!(next.recipe.loras.is_empty() && next.unknown_loras().is_empty());
+        let mut job = next.recipe.clone();
+        next.take_loras_of(&mut job);
+        assert_eq!((job.prompt.as_str(), job.loras), ("a [", vec![Lora::new("/l/ink.safetensors".into(), 0.5)]));
+        next.recipe.prompt.push_str("::5] lake <lora:pen:1>");
+        next.take_prompt_loras();
+        assert_eq!(next.recipe.prompt, "a lake <lora:pen:1>");
+        assert_eq!(next.recipe.loras, [Lora { end: 0.25, ..Lora::new("/l/ink.safetensors".into(), 0.5) }]);
+        assert_eq!(next.unknown_loras(), ["pen"]);
+    }
 }

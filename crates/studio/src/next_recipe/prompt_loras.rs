@@ -1,23 +1,31 @@
 //! LoRAs that a prompt names, beside those of the settings.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use atelier_core::recipe::Lora;
 
-/// Adds the LoRAs that a prompt names, in its order. One that is named twice counts with both
-/// strengths, and one that is in the list already with the prompt's.
+/// Adds the LoRAs that a prompt names, in its order. One that is named twice for the same steps
+/// counts with both strengths, and one that is in the list already as the prompt has it.
 pub fn add_named_loras(loras: &mut Vec<Lora>, named: impl IntoIterator<Item = Lora>) {
     let mut found: Vec<Lora> = Vec::new();
     for lora in named {
-        match found.iter_mut().find(|it| it.path == lora.path) {
+        match found.iter_mut().find(|it| it.in_steps_of(&lora)) {
             Some(it) => it.set_strengths(it.strengths() + lora.strengths()),
             None => found.push(lora),
         }
     }
-    for lora in found {
-        match loras.iter_mut().find(|it| it.path == lora.path) {
-            Some(it) => it.set_strengths(lora.strengths()),
-            None => loras.push(lora),
+    // What the prompt says of a file stands where the first LoRA of that file stood.
+    let named: BTreeSet<PathBuf> = found.iter().map(|lora| lora.path.clone()).collect();
+    let listed = std::mem::take(loras);
+    for lora in listed {
+        if named.contains(&lora.path) {
+            loras.extend(found.extract_if(.., |it| it.path == lora.path));
+        } else {
+            loras.push(lora);
         }
     }
+    loras.append(&mut found);
 }
 
 #[cfg(test)]
@@ -30,5 +38,9 @@ mod tests {
         let mut loras = vec![lora("a", 1.0), lora("b", 0.25)];
         add_named_loras(&mut loras, [lora("c", 0.5), lora("b", 0.75), lora("c", 0.25)]);
         assert_eq!(loras, [lora("a", 1.0), lora("b", 0.75), lora("c", 0.75)]);
+        let part = |path: &str, start, end| Lora { start, end, ..lora(path, 0.5) };
+        add_named_loras(&mut loras, [part("b", 0.0, 0.5), part("d", 0.0, 0.5), part("b", 0.5, 1.0), part("b", 0.0, 0.5)]);
+        let both = Lora { strength: 1.0, ..part("b", 0.0, 0.5) };
+        assert_eq!(loras, [lora("a", 1.0), both, part("b", 0.5, 1.0), lora("c", 0.75), part("d", 0.0, 0.5)]);
     }
 }

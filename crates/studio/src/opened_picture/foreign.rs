@@ -109,8 +109,8 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
         let path = found.as_ref().ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone())).or_else(by_name);
         match (path, found) {
             (Some(path), _) => {
-                it.understand("LoRA", format!("{} {}", lora.name, lora.strengths()));
-                loras.push(Lora::with_strengths(path, lora.strengths()));
+                it.understand("LoRA", lora.words());
+                loras.push(lora.lora(path));
             }
             (None, found) => {
                 it.missing.push(MissingModel { kind: ModelKind::Lora, name: lora.name.clone(), remedy: found.err().flatten() });

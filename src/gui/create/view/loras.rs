@@ -84,7 +84,8 @@ fn lora_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let all = loras.iter_mut().map(|lora| (lora, true)).chain(disabled_loras.iter_mut().map(|lora| (lora, false)));
     for (at, (lora, is_on)) in all.enumerate() {
         let name = lora.path.display().to_string();
-        ui.push_id(name, |ui| {
+        // One file may be there for several ranges of the steps.
+        ui.push_id((name, at), |ui| {
             match name_row(ui, state, lora, is_on) {
                 RowChange::None => {}
                 RowChange::Removed => removed = Some(at),
