@@ -5,8 +5,8 @@ use eframe::egui::{Color32, ColorImage};
 use crate::gui::theme;
 use atelier_core::recipe::Rgb8;
 
-/// Mean difference of two drafts, of 255, from which on a phrase has changed something. What differs
-/// less is rounding: the same recipe computed on another device differs by as much, and nobody sees it.
+/// Mean difference of two drafts, of 255, from which on a phrase has changed something: one step of
+/// the eight bits of a channel, below which two pictures look the same.
 const MIN_MEAN: f32 = 1.0;
 /// The blur's radius as a share of the longer side: spots of single pixels tell no place.
 const BLUR_SHARE: usize = 48;
