@@ -178,6 +178,7 @@ const RULES: &[Rule] = &[
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
             "src/gui/live/view",
+            "src/gui/phrases/view",
         ],
         except: &[],
         forbids: Forbidden::Paths(&[
@@ -219,6 +220,7 @@ const RULES: &[Rule] = &[
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
             "src/gui/live/view",
+            "src/gui/phrases/view",
         ],
         except: &[],
         forbids: Forbidden::Methods(DISK_METHODS),

@@ -35,8 +35,8 @@ use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
-    canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, sharing,
-    styles, theme,
+    canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
+    sharing, styles, theme,
 };
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -52,6 +52,7 @@ use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::{QueueOptions, QueueService};
 use atelier_studio::tags::TAGS_FOLDER;
+use atelier_studio::trials::Trials;
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one
 /// begins: a page is full after a few frames, and none is late.
@@ -119,6 +120,7 @@ impl App {
             live: &mut self.state.live,
             memory: &mut self.state.memory,
             palette: &mut self.state.palette,
+            phrases: &mut self.state.phrases,
             program: &mut self.state.program,
             queue: &mut self.state.queue,
             sharing: &mut self.state.sharing,
@@ -152,6 +154,7 @@ impl App {
             Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
             Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),
             Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
+            Command::Phrases(it) => self.with(ctx, |features, context| phrases::update::update(features.phrases, it, context)),
             Command::Program(it) => self.with(ctx, |features, context| program::update::update(features.program, it, context)),
             Command::Queue(it) => self.with(ctx, |features, context| queue::update::update(features.queue, it, context)),
             Command::Sharing(it) => self.with(ctx, |features, context| sharing::update::update(features.sharing, it, context)),
@@ -239,6 +242,7 @@ impl App {
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
+            phrases: phrases::State::new(settings.shows_phrases),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
@@ -397,6 +401,7 @@ impl App {
                 sharing::update::refresh(sharing, context);
             },
         );
+        self.follow_phrases(ctx);
         if self.terminated.load(Ordering::Acquire) {
             // The state says so from here on, without a moment in which files would be taken.
             self.save_and_close(ctx, true);
@@ -457,6 +462,17 @@ impl App {
             if is_open {
                 live::update::refresh(live, canvas, create, context);
             }
+        });
+    }
+
+    /// Has what phrases did found out while nothing else is asked for.
+    fn follow_phrases(&mut self, ctx: &egui::Context) {
+        let is_open = self.state.closing == Closing::No;
+        self.with(ctx, |Features { create, devices, live, phrases, .. }, context| {
+            let has_jobs = !context.shared.jobs.is_empty() || !context.shared.jobs_of_others.is_empty();
+            let is_trying = devices.trials.as_ref().is_some_and(Trials::is_running);
+            let is_free = is_open && !has_jobs && !is_trying && !live.is_on && !live.is_running();
+            phrases::update::refresh(phrases, create, is_free, context);
         });
     }
 
@@ -613,8 +629,11 @@ fn bring_forward(ctx: &egui::Context) {
 
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
-    let Features { canvas, create, devices, live, models, memory, program, .. } = features;
-    if live::looks::engine_event(live, &event, context) || devices::trials::engine_event(devices, &event) {
+    let Features { canvas, create, devices, live, models, memory, phrases, program, .. } = features;
+    if live::looks::engine_event(live, &event, context)
+        || devices::trials::engine_event(devices, &event)
+        || phrases::update::engine_event(phrases, &event, context)
+    {
         return;
     }
     if let Some(job) = event.job().and_then(|job| context.shared.jobs_of_others.get_mut(job)) {

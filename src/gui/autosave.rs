@@ -109,6 +109,7 @@ impl Autosave {
             cpu_math: state.memory.cpu_math,
             updates: state.program.updates.settings.clone(),
             auto_advance: state.gallery.auto_advance,
+            shows_phrases: state.phrases.is_on,
             sharing: state.sharing.settings.clone(),
             prompts: state.create.prompts.prompts().to_vec(),
         }

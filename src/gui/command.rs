@@ -15,7 +15,7 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, sharing, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Live(live::Command),
     Memory(memory::Command),
     Palette(palette::Command),
+    Phrases(phrases::Command),
     Program(program::Command),
     Queue(queue::Command),
     Sharing(sharing::Command),
@@ -89,7 +90,7 @@ macro_rules! features {
     };
 }
 
-features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Program program, Queue queue, Sharing sharing);
+features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Phrases phrases, Program program, Queue queue, Sharing sharing);
 
 impl From<WindowCommand> for Command {
     fn from(command: WindowCommand) -> Self {
@@ -136,7 +137,7 @@ impl Command {
     pub(crate) fn group(&self) -> &'static str {
         match self {
             Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) => tr!("window-window"),
-            Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => tr!("window-create"),
+            Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) | Self::Phrases(_) => tr!("window-create"),
             Self::Canvas(_) => tr!("window-canvas"),
             Self::Devices(_) | Self::Memory(_) => tr!("window-devices"),
             Self::Models(_) => tr!("window-models"),

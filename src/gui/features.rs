@@ -2,7 +2,7 @@
 //! that it concerns.
 
 use crate::gui::autosave::Autosave;
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, sharing, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
 
 /// The features' own state, each on its own.
 pub(crate) struct Features<'a> {
@@ -17,6 +17,7 @@ pub(crate) struct Features<'a> {
     pub(crate) live: &'a mut live::State,
     pub(crate) memory: &'a mut memory::State,
     pub(crate) palette: &'a mut palette::State,
+    pub(crate) phrases: &'a mut phrases::State,
     pub(crate) program: &'a mut program::State,
     pub(crate) queue: &'a mut queue::State,
     pub(crate) sharing: &'a mut sharing::State,

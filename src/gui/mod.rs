@@ -38,6 +38,7 @@ mod options;
 mod overlays;
 mod pace;
 pub mod palette;
+pub mod phrases;
 mod pixels;
 pub mod program;
 pub mod queue;

@@ -4,7 +4,7 @@
 
 use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, sharing, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
 
 /// The state of the window. A new view or section has its state here, its commands in
 /// [`crate::gui::command::Command`], and its place in the frame loop ([`crate::gui::app`]); the
@@ -42,6 +42,8 @@ pub struct State {
     pub memory: memory::State,
     /// The command palette.
     pub palette: palette::State,
+    /// What phrases of the prompt did.
+    pub phrases: phrases::State,
     /// The program: versions, crash reports, menu.
     pub program: program::State,
     /// The panel of jobs.

@@ -44,6 +44,7 @@ mod memory;
 mod models;
 mod notes;
 mod open_canvases;
+mod phrases;
 mod program;
 mod prompt;
 mod queue;

@@ -34,6 +34,9 @@ pub const RADIUS: u8 = 6;
 /// A picture is drawn in its own colours.
 pub const UNTINTED: Color32 = Color32::WHITE;
 
+/// Over a picture, where a phrase of its prompt acted: no picture is all of it.
+pub const HEAT: Color32 = Color32::from_rgb(0xff, 0x4d, 0x2e);
+
 /// The two colours of a code that cameras read, in both themes: they look for dark on light.
 pub const CODE_LIGHT: Color32 = Color32::WHITE;
 pub const CODE_DARK: Color32 = Color32::BLACK;

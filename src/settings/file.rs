@@ -222,6 +222,7 @@ mod tests {
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
             auto_advance: true,
+            shows_phrases: false,
             sharing: SharingSettings {
                 at_start: true,
                 network: true,

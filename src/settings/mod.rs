@@ -72,6 +72,8 @@ pub struct Settings {
     pub updates: UpdateSettings,
     /// In the gallery a star, pick or reject moves the cursor on to the next picture.
     pub auto_advance: bool,
+    /// Phrases of the prompt under the pointer show what they did.
+    pub shows_phrases: bool,
     /// How this computer's models are shared.
     pub sharing: SharingSettings,
     /// Prompts of earlier pictures, newest first.

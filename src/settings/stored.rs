@@ -65,6 +65,9 @@ pub(super) struct StoredSettings {
     updates: StoredUpdates,
     #[serde(default)]
     auto_advance: bool,
+    /// Absent where nothing was said.
+    #[serde(default)]
+    shows_phrases: Option<bool>,
     #[serde(default)]
     sharing: StoredSharing,
     #[serde(default)]
@@ -233,6 +236,7 @@ impl From<&Settings> for StoredSettings {
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
             auto_advance: settings.auto_advance,
+            shows_phrases: Some(settings.shows_phrases),
             sharing: StoredSharing::from(&settings.sharing),
             prompts: settings.prompts.clone(),
         }
@@ -278,6 +282,7 @@ impl StoredSettings {
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
             auto_advance: stored.auto_advance,
+            shows_phrases: stored.shows_phrases.unwrap_or(true),
             sharing: stored.sharing.into(),
             prompts: stored.prompts,
         };

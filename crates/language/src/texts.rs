@@ -32,6 +32,7 @@ macro_rules! files {
             include_str!(concat!("../texts/", $tag, "/models.ftl")),
             include_str!(concat!("../texts/", $tag, "/palette.ftl")),
             include_str!(concat!("../texts/", $tag, "/peers.ftl")),
+            include_str!(concat!("../texts/", $tag, "/phrases.ftl")),
             include_str!(concat!("../texts/", $tag, "/program.ftl")),
             include_str!(concat!("../texts/", $tag, "/queue.ftl")),
             include_str!(concat!("../texts/", $tag, "/sharing.ftl")),

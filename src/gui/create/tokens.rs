@@ -74,6 +74,8 @@ pub(crate) struct Marks {
     pub(crate) chunks: Vec<Range<usize>>,
     /// What is not read.
     pub(crate) unread: Option<Range<usize>>,
+    /// Phrases that changed nothing in the picture shown.
+    pub(crate) quiet: Vec<Range<usize>>,
 }
 
 /// The prompts in tokens, as far as they are known.

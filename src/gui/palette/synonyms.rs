@@ -30,6 +30,7 @@ pub(super) fn synonyms(command: &Command) -> &'static str {
         Command::Models(models::Command::ChooseModelsRoot) => tr!("palette-location-path-disk-preferences"),
         Command::Palette(palette::Command::ShowShortcuts(_)) => tr!("palette-hotkeys-keys-keyboard-keybindings"),
         Command::Palette(_) => tr!("palette-commands-actions-search"),
+        Command::Phrases(_) => tr!("palette-heatmap-attention-map"),
         Command::Program(program::Command::OpenAbout) => tr!("palette-version-help-preferences-settings"),
         Command::Program(program::Command::CheckForUpdates) => tr!("palette-upgrade-new-version-preferences"),
         Command::Queue(queue::Command::Toggle) => tr!("palette-jobs-batch-history"),

@@ -163,6 +163,14 @@ fn no_view_draws_a_frame_while_nothing_happens() {
 }
 
 #[test]
+fn a_pointer_that_rests_on_a_phrase_draws_no_frames_once_it_is_known_what_it_did() {
+    let mut screen = SimulatedLoop::of(phrases::with_finding(), 2.0, 0.027);
+    screen.pass(SETTLE_SECS);
+    let frames = screen.pass(600.0);
+    assert!(frames <= 2, "{frames} frames in ten minutes");
+}
+
+#[test]
 fn devices_that_are_as_before_are_drawn_once_and_small_changes_are_not_animated() {
     let mut screen = SimulatedLoop::of(open_board(5), 2.0, 0.027);
     screen.pass(SETTLE_SECS);

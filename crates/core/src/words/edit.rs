@@ -127,7 +127,7 @@ impl Prompt<'_> {
     }
 
     /// A range without the blanks at its ends, if anything is left.
-    fn trimmed(&self, range: Range<usize>) -> Option<Range<usize>> {
+    pub(super) fn trimmed(&self, range: Range<usize>) -> Option<Range<usize>> {
         let words = self.text.get(range.clone())?;
         let start = range.start + words.len() - words.trim_start().len();
         let end = start + words.trim().len();

@@ -19,6 +19,7 @@ mod lexeme;
 mod lora;
 mod over_steps;
 mod parse;
+mod phrases;
 mod span;
 mod step_change;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use edit::EditedPrompt;
 pub use expand::{Expansion, MAX_WILDCARDS_DEEP, NoWildcards, Wildcards};
 pub use lora::{LoraTag, TagSteps, take_loras, take_loras_if};
 pub use over_steps::StepWords;
+pub use phrases::Phrase;
 pub use span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind, When};
 pub use step_change::StepChange;
 pub use typed_name::{NameKind, TypedName};

@@ -86,3 +86,4 @@ palette-cancel-the-job = Den Auftrag abbrechen
 palette-edit-the-job = Den Auftrag bearbeiten
 palette-duplicate-the-job = Den Auftrag duplizieren
 palette-language-locale-translation-english = language locale translation english german deutsch japanese nihongo preferences settings options sprache übersetzung englisch japanisch einstellungen optionen
+palette-heatmap-attention-map = heatmap attention map daam wörter tokens wirkung einfluss

@@ -86,3 +86,4 @@ palette-cancel-the-job = Cancel the job
 palette-edit-the-job = Edit the job
 palette-duplicate-the-job = Duplicate the job
 palette-language-locale-translation-english = language locale translation english german deutsch japanese nihongo preferences settings options
+palette-heatmap-attention-map = heatmap attention map daam words tokens effect influence

@@ -86,3 +86,4 @@ palette-cancel-the-job = ジョブをキャンセル
 palette-edit-the-job = ジョブを編集
 palette-duplicate-the-job = ジョブを複製
 palette-language-locale-translation-english = language locale translation english german deutsch japanese nihongo preferences settings options 言語 ロケール 翻訳 英語 ドイツ語 日本語 設定 環境設定 オプション
+palette-heatmap-attention-map = heatmap attention map daam ヒートマップ アテンション 単語 影響

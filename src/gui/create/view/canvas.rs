@@ -13,6 +13,7 @@ use crate::gui::create::Command;
 use crate::gui::create::forming::FormingPicture;
 use crate::gui::create::view::{examples, menu, notes, sheet};
 use crate::gui::icons::Icon;
+use crate::gui::phrases;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport;
@@ -60,6 +61,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             if view != state.create.view && !takes_border {
                 commands.push(Command::SetView(view));
             }
+            phrases::view::overlay(ui, state, drawn, whole);
             menu::picture_menu(state, commands, &response, None);
             notes::notes_panel(ui, state, commands, whole);
         }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use eframe::egui::cache::{ComputerMut, FrameCache};
 use eframe::egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
-use eframe::egui::text_edit::TextEditState;
-use eframe::egui::{Button, Color32, Context, Galley, Id, Label, Margin, Memory, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui};
+use eframe::egui::text_edit::{TextEditOutput, TextEditState};
+use eframe::egui::{
+    Button, Color32, Context, Galley, Id, Label, Margin, Memory, Pos2, Response, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui,
+};
 
 use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
@@ -15,13 +17,14 @@ use crate::gui::create::tokens::{Marks, PromptField};
 use crate::gui::create::view::completion::{self, Completion};
 use crate::gui::create::view::{prompt_history, tokens};
 use crate::gui::history::caret_after_change;
+use crate::gui::phrases;
 use crate::gui::state::State;
 use crate::gui::text_menu::text_menu;
 use crate::gui::text_selection::{select, selected};
 use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
-use atelier_core::words::{EditedPrompt, GroupKind, Prompt, SpanKind};
+use atelier_core::words::{EditedPrompt, GroupKind, Phrase, Prompt, SpanKind};
 use atelier_language::tr;
 
 /// Names of the fields' ids.
@@ -108,11 +111,14 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
-            let mut layouter =
-                |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, text, width, &state.create.tokens.marks(field, text.as_str()));
+            let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, text, width, &marks(state, field, text.as_str()));
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
             let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin);
-            let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name(name);
+            let TextEditOutput { response, galley, galley_pos, .. } = edit.show(ui);
+            let response = response.response.on_hover_text_at_pointer(hover).accessible_name(name);
+            if field == PromptField::Prompt {
+                point_at_phrase(&response, (&*galley, galley_pos), text, state, commands);
+            }
             text_menu(&response);
             completion::note_typed(&response, text);
             if let Some(completion) = completion {
@@ -122,6 +128,37 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
     });
     fault_line(ui, text);
     tokens::unread_line(ui, state, field, text);
+}
+
+/// What of a field's text is to be marked.
+fn marks(state: &State, field: PromptField, text: &str) -> Marks {
+    let marks = state.create.tokens.marks(field, text);
+    match field {
+        PromptField::Prompt => Marks { quiet: state.phrases.quiet_ranges(text).to_vec(), ..marks },
+        PromptField::Negative => marks,
+    }
+}
+
+/// Says which phrase of the prompt is under the pointer, where that is another one than before.
+fn point_at_phrase(field: &Response, (galley, place): (&Galley, Pos2), text: &str, state: &State, commands: &mut Commands) {
+    if !state.phrases.is_on {
+        return;
+    }
+    let is_pressed = field.ctx.input(|input| input.pointer.any_down());
+    let at = field.hover_pos().filter(|_| !is_pressed).map(|at| at - place).filter(|at| galley.rect.contains(at.to_pos2()));
+    let phrase = at.and_then(|at| {
+        let letter = galley.cursor_from_pos(at).index.0;
+        let byte = text.char_indices().nth(letter).map_or(text.len(), |(byte, _)| byte);
+        Phrase::at(&read_prompt(&field.ctx, text).phrases, byte).cloned()
+    });
+    if phrase != state.phrases.pointed {
+        commands.push(phrases::Command::Point(phrase));
+    }
+}
+
+/// The caret in the prompt, in bytes, or where the selection begins; `None` where there was none yet.
+pub(crate) fn prompt_caret(ctx: &Context, prompt: &str) -> Option<usize> {
+    selected(ctx, Id::unique(PROMPT), prompt).map(|words| words.start)
 }
 
 /// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
@@ -192,6 +229,8 @@ struct ReadPrompt {
     faults: Vec<Range<usize>>,
     /// What is wrong first, in a sentence.
     sentence: Option<String>,
+    /// What can be taken out.
+    phrases: Vec<Phrase>,
     /// What a model reads as words, without names of files and lists, marks and what is switched off.
     words: String,
 }
@@ -230,6 +269,7 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
             faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
             sentence,
+            phrases: prompt.phrases(),
         })
     }
 }
@@ -246,7 +286,7 @@ pub(super) fn with_words<T>(ctx: &Context, text: &str, read: impl FnOnce(&str) -
 }
 
 /// The text in its colours, with a line under what is wrong, a thin one under the first word of each
-/// chunk, and weak where no model reads.
+/// chunk, and weak where no model reads or a phrase changed nothing.
 fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Galley> {
     let (text, palette) = (text.as_str(), theme::palette(ui));
     let read = read_prompt(ui.ctx(), text);
@@ -282,10 +322,10 @@ fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Gall
 fn append(job: &mut LayoutJob, (text, range): (&str, Range<usize>), format: &TextFormat, marks: &Marks, weak: Color32) {
     let mut at = range.start;
     while at < range.end {
-        let edges = marks.chunks.iter().chain(&marks.unread).flat_map(|mark| [mark.start, mark.end]);
+        let edges = marks.chunks.iter().chain(&marks.unread).chain(&marks.quiet).flat_map(|mark| [mark.start, mark.end]);
         let end = edges.filter(|edge| *edge > at).min().unwrap_or(range.end).min(range.end);
         let mut format = format.clone();
-        if marks.unread.as_ref().is_some_and(|unread| unread.contains(&at)) {
+        if marks.unread.iter().chain(&marks.quiet).any(|weak| weak.contains(&at)) {
             format.color = weak;
         }
         if format.underline == Stroke::NONE && marks.chunks.iter().any(|word| word.contains(&at)) {

@@ -19,6 +19,7 @@ use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
 use crate::gui::icons::Icon;
 use crate::gui::live;
+use crate::gui::phrases;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
@@ -469,6 +470,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     }
                 }
             });
+            phrases::view::switch_row(ui, state, commands);
             if uses(FamilySetting::DistilledGuidance, recipe.distilled_guidance != Recipe::default().distilled_guidance) {
                 let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
                 let (value, limits) = (&mut recipe.distilled_guidance, ROWS.distilled_guidance.limits);
