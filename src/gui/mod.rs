@@ -45,6 +45,7 @@ mod saver;
 pub mod screen;
 pub mod shared;
 pub mod sharing;
+pub mod studios;
 mod shortcut;
 pub mod state;
 pub mod styles;

@@ -57,6 +57,7 @@ mod sharing;
 mod sheet;
 mod starts;
 mod steps;
+mod studios;
 mod styles;
 mod times;
 mod trials;
@@ -111,6 +112,7 @@ impl Studio {
             library,
             system_language: None,
             sharing_port: 0,
+            studios_network: studios::NETWORK,
             beside: None,
         }
     }
