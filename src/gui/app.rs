@@ -271,6 +271,7 @@ impl App {
             grid::update::start(features.grid, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
+            studios::update::start(features.studios, context);
             create::update::start(features.create, tags, context);
         });
         Ok(app)
@@ -398,7 +399,7 @@ impl App {
                 memory::update::refresh(memory, devices.fits(context.shared), context);
                 program::update::refresh(program, context);
                 sharing::update::refresh(sharing, context);
-                studios::update::refresh(studios);
+                studios::update::refresh(studios, context);
             },
         );
         if self.terminated.load(Ordering::Acquire) {

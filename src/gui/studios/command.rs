@@ -6,6 +6,7 @@ use atelier_peers::{AccessToken, StudioAddress, StudioLink};
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;
 use crate::gui::studios::state::State;
+use atelier_studio::studio_model::StudioModel;
 
 /// Command about other studios.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,12 @@ pub enum Command {
     AskAgain(StudioAddress),
     /// Remove the kept studio of this name, and its token.
     Forget(String),
+    /// Ask all kept studios for their models again.
+    AskAll,
+    /// Make the next pictures with this model of another studio.
+    Choose(StudioModel),
+    /// Make the next pictures here again.
+    UseOwn,
 }
 
 impl FeatureCommand for Command {
@@ -39,10 +46,13 @@ impl FeatureCommand for Command {
             Self::Connect(_) => (tr!("studios-connect"), tr!("studios-connect-with-the-token")),
             Self::AskAgain(_) => (tr!("common-try-again"), tr!("studios-ask-this-studio-for")),
             Self::Forget(_) => (tr!("studios-forget"), tr!("studios-remove-this-studio-and")),
+            Self::AskAll => (tr!("studios-models-of-other-studios"), tr!("studios-choose-a-model-of")),
+            Self::Choose(_) => (tr!("studios-use-this-model"), tr!("studios-have-the-next-pictures")),
+            Self::UseOwn => (tr!("studios-use-this-computer"), tr!("studios-generate-the-next-pictures")),
         }
     }
 
-    fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let is = |holds: bool, otherwise: &'static str| if holds { Ok(()) } else { Err(otherwise) };
         let can_connect = || {
             is(state.file.is_some(), tr!("studios-there-is-no-folder"))?;
@@ -50,7 +60,7 @@ impl FeatureCommand for Command {
         };
         let link = state.link.trim();
         match self {
-            Self::Open | Self::Close | Self::SetLink(_) => Ok(()),
+            Self::Open | Self::Close | Self::SetLink(_) | Self::AskAll => Ok(()),
             Self::ConnectLink => {
                 can_connect()?;
                 is(StudioLink::is_address(link), tr!("studios-paste-a-link-or"))
@@ -61,6 +71,8 @@ impl FeatureCommand for Command {
                 is(is_usable, tr!("studios-this-is-not-a"))
             }
             Self::AskAgain(address) => is(!state.is_asking(address), tr!("studios-one-moment")),
+            Self::Choose(chosen) => is(state.kept.named(&chosen.studio).is_some(), tr!("studios-this-studio-is-not")),
+            Self::UseOwn => is(shared.next.studio.is_some(), tr!("studios-pictures-are-generated-here")),
             Self::Forget(name) => is(state.kept.named(name).is_some(), tr!("studios-this-studio-is-not")),
         }
     }

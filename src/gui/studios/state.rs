@@ -12,6 +12,7 @@ use atelier_core::paths::Paths;
 use atelier_peers::{FoundStudio, KeptStudio, KeptStudios, Network, StudioAddress, StudioError};
 
 use crate::gui::options::Options;
+use atelier_core::recipe::ModelFiles;
 
 /// Studios that are asked for their models at a time.
 const MAX_ASKED: usize = 4;
@@ -38,6 +39,8 @@ pub struct State {
     pub link: String,
     /// How the studio is called that is being connected to.
     pub(crate) connecting: Option<String>,
+    /// The recipe's own model as a model of another studio was chosen: another one takes its place.
+    pub(crate) chosen_beside: ModelFiles,
     /// Why the last command was not carried out.
     pub(crate) trouble: Option<Advice>,
 }

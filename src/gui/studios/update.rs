@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_language::tr;
-use atelier_peers::{AccessToken, KeptStudios, StudioAddress, StudioLink};
+use atelier_peers::{AccessToken, KeptStudio, KeptStudios, StudioAddress, StudioLink};
 
 use crate::gui::context::Context;
 use crate::gui::due;
@@ -17,7 +17,7 @@ use crate::gui::studios::work::{self, Connected};
 use crate::gui::workers::Worker;
 
 /// Carries out a command.
-pub(crate) fn update(state: &mut State, command: Command, context: &Context<'_>) {
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
         Command::Open => open(state, context),
         Command::Close => {
@@ -43,7 +43,22 @@ pub(crate) fn update(state: &mut State, command: Command, context: &Context<'_>)
             }
             ask(state, context);
         }
-        Command::Forget(name) => forget(state, name, context),
+        Command::Forget(name) => {
+            let is_chosen = |kept: &KeptStudio| context.shared.next.studio.as_ref().is_some_and(|it| it.studio == kept.name);
+            if state.kept.named(&name).is_some_and(is_chosen) {
+                context.shared.next.studio = None;
+            }
+            forget(state, name, context);
+        }
+        Command::AskAll => {
+            state.ask_all();
+            ask(state, context);
+        }
+        Command::Choose(chosen) => {
+            state.chosen_beside = context.shared.next.recipe.files.clone();
+            context.shared.next.studio = Some(chosen);
+        }
+        Command::UseOwn => context.shared.next.studio = None,
     }
 }
 
@@ -57,6 +72,7 @@ fn token_for(typed: &str, address: &StudioAddress) -> Option<AccessToken> {
 
 fn open(state: &mut State, context: &Context<'_>) {
     state.is_open = true;
+    state.ask_all();
     read(state, context);
     if state.search.is_some() {
         return;
@@ -77,10 +93,23 @@ fn open(state: &mut State, context: &Context<'_>) {
     );
 }
 
-/// Reads the list of kept studios, and asks each for its models.
-fn read(state: &mut State, context: &Context<'_>) {
+/// Reads the list of kept studios, so that their models can be offered. Nobody is asked yet.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
     let Some(file) = state.file.clone() else { return };
-    state.ask_all();
+    context.run(
+        Worker::Files,
+        move || work::read(&file),
+        |read, features, _| match read {
+            Ok(kept) => features.studios.take_kept(kept),
+            // Whoever opens the dialog is told.
+            Err(advice) => tracing::warn!("{advice}"),
+        },
+    );
+}
+
+/// Reads the list of kept studios, and asks each for its models.
+fn read(state: &State, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
     context.run(Worker::Files, move || work::read(&file), |read, features, context| take_list(features.studios, read, context));
 }
 
@@ -142,8 +171,12 @@ fn ask(state: &mut State, context: &Context<'_>) {
     }
 }
 
-/// Takes what the search has found.
-pub(crate) fn refresh(state: &mut State) {
+/// Takes what the search has found. Whoever chooses a model of this computer wants no other
+/// studio's any more.
+pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
+    if context.shared.next.recipe.files != state.chosen_beside {
+        context.shared.next.studio = None;
+    }
     let Some(search) = &state.search else { return };
     while let Some(found) = search.news.try_next() {
         match found {

@@ -1,5 +1,6 @@
 //! Searching, asking and keeping studios. Everything here blocks.
 
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -81,7 +82,8 @@ pub(super) fn forget(file: &Path, name: &str) -> Result<KeptStudios, Advice> {
 }
 
 fn write(kept: &KeptStudios, file: &Path) -> Result<(), Advice> {
-    let unwritten = |error| Advice::new(tr!("studios-the-list-of-studios-cannot-be-saved", error), tr!("studios-check-the-folder-of"));
+    let unwritten =
+        |error: io::Error| Advice::new(tr!("studios-the-list-of-studios-cannot-be-saved", error), tr!("studios-check-the-folder-of"));
     kept.write(file).map_err(unwritten)
 }
 
