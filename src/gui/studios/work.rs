@@ -88,5 +88,5 @@ fn write(kept: &KeptStudios, file: &Path) -> Result<(), Advice> {
 }
 
 fn unread(error: &Unreadable) -> Advice {
-    Advice::new(tr!("studios-the-list-of-studios", error), tr!("studios-check-the-folder-of"))
+    Advice::new(tr!("studios-the-list-of-studios", reason = error), tr!("studios-check-the-folder-of"))
 }
