@@ -76,6 +76,7 @@ const BLOCKING: &[&str] = &[
     "crate::gui::guides::work",
     "crate::gui::identify",
     "crate::gui::sharing::work",
+    "crate::gui::studios::work",
     "crate::settings",
 ];
 

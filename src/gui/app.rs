@@ -36,7 +36,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
     canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
-    sharing, styles, theme,
+    sharing, studios, styles, theme,
 };
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -124,6 +124,7 @@ impl App {
             program: &mut self.state.program,
             queue: &mut self.state.queue,
             sharing: &mut self.state.sharing,
+            studios: &mut self.state.studios,
             autosave: &mut self.autosave,
         };
         call(features, &mut context);
@@ -158,6 +159,7 @@ impl App {
             Command::Program(it) => self.with(ctx, |features, context| program::update::update(features.program, it, context)),
             Command::Queue(it) => self.with(ctx, |features, context| queue::update::update(features.queue, it, context)),
             Command::Sharing(it) => self.with(ctx, |features, context| sharing::update::update(features.sharing, it, context)),
+            Command::Studios(it) => self.with(ctx, |features, context| studios::update::update(features.studios, it, context)),
             Command::Window(command) => self.update_window(ctx, command),
         }
     }
@@ -247,6 +249,7 @@ impl App {
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
             sharing: sharing::State::new(options, settings.sharing.clone()),
+            studios: studios::State::new(options),
         };
         let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);
@@ -272,6 +275,7 @@ impl App {
             grid::update::start(features.grid, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
+            studios::update::start(features.studios, context);
             create::update::start(features.create, tags, context);
         });
         Ok(app)
@@ -373,7 +377,7 @@ impl App {
         self.follow_picture(ctx);
         self.with(
             ctx,
-            |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, sharing, .. }, context| {
+            |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, sharing, studios, .. }, context| {
                 let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
                 create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
                 context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
@@ -399,6 +403,7 @@ impl App {
                 memory::update::refresh(memory, devices.fits(context.shared), context);
                 program::update::refresh(program, context);
                 sharing::update::refresh(sharing, context);
+                studios::update::refresh(studios, context);
             },
         );
         self.follow_phrases(ctx);

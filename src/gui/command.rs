@@ -15,7 +15,9 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
+use crate::gui::{
+    canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, studios, styles,
+};
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Program(program::Command),
     Queue(queue::Command),
     Sharing(sharing::Command),
+    Studios(studios::Command),
     Window(WindowCommand),
 }
 
@@ -90,7 +93,7 @@ macro_rules! features {
     };
 }
 
-features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Phrases phrases, Program program, Queue queue, Sharing sharing);
+features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Phrases phrases, Program program, Queue queue, Sharing sharing, Studios studios);
 
 impl From<WindowCommand> for Command {
     fn from(command: WindowCommand) -> Self {
@@ -136,7 +139,7 @@ impl Command {
     #[must_use]
     pub(crate) fn group(&self) -> &'static str {
         match self {
-            Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) => tr!("window-window"),
+            Self::Window(_) | Self::Palette(_) | Self::Program(_) | Self::Sharing(_) | Self::Studios(_) => tr!("window-window"),
             Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) | Self::Phrases(_) => tr!("window-create"),
             Self::Canvas(_) => tr!("window-canvas"),
             Self::Devices(_) | Self::Memory(_) => tr!("window-devices"),

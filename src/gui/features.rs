@@ -2,7 +2,9 @@
 //! that it concerns.
 
 use crate::gui::autosave::Autosave;
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
+use crate::gui::{
+    canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, studios, styles,
+};
 
 /// The features' own state, each on its own.
 pub(crate) struct Features<'a> {
@@ -21,6 +23,7 @@ pub(crate) struct Features<'a> {
     pub(crate) program: &'a mut program::State,
     pub(crate) queue: &'a mut queue::State,
     pub(crate) sharing: &'a mut sharing::State,
+    pub(crate) studios: &'a mut studios::State,
     /// What becomes of the settings that have changed.
     pub(crate) autosave: &'a mut Autosave,
 }

@@ -17,7 +17,7 @@ use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, ruler, settings_panel, steps};
 use crate::gui::{
-    canvas, create, devices, due, gallery, grid, live, models, overlays, palette, program, queue, sharing, styles, theme, toolbar,
+    canvas, create, devices, due, gallery, grid, live, models, overlays, palette, program, queue, sharing, studios, styles, theme, toolbar,
     typed_letters,
 };
 
@@ -155,6 +155,7 @@ fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     styles::view::import_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
     sharing::view::dialog(ui, state, commands);
+    studios::view::dialog(ui, state, commands);
     grid::view::grid(ui, state, commands);
     palette::view::palette(ui, state, commands);
     palette::view::shortcut_sheet(ui, state, commands);
@@ -212,7 +213,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     pasted(ctx, state.shared.screen, commands);
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
-    let of_views = of_views || grid::view::has_dialog(state) || sharing::view::has_dialog(state);
+    let of_views = of_views || grid::view::has_dialog(state) || sharing::view::has_dialog(state) || studios::view::has_dialog(state);
     let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state) || styles::view::has_dialog(state);
     let typing = ctx.text_edit_focused();
     let is_elsewhere = state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx);

@@ -48,6 +48,7 @@ pub mod shared;
 pub mod sharing;
 mod shortcut;
 pub mod state;
+pub mod studios;
 pub mod styles;
 mod text_menu;
 pub(crate) mod text_selection;

@@ -7,6 +7,7 @@ use crate::http::DEFAULT_PORT;
 use atelier_core::paths::Paths;
 use atelier_language::Language;
 use atelier_library::Builtin;
+use atelier_peers::Network;
 use atelier_studio::canvas_backups::OwnFolder;
 use atelier_studio::library_service::LibraryOptions;
 use atelier_studio::updates::Feed;
@@ -33,6 +34,8 @@ pub struct Options {
     pub system_language: Option<Language>,
     /// The port at which models are shared; 0: a free one.
     pub sharing_port: u16,
+    /// Where other studios are looked for.
+    pub studios_network: Network,
     /// Another window of this person is open and does not answer; `None`: this is the only one.
     pub beside: Option<Beside>,
 }
@@ -64,6 +67,7 @@ impl Options {
             library: paths.map(LibraryOptions::usual),
             system_language: sys_locale::get_locale().and_then(|locale| Language::from_locale(&locale)),
             sharing_port: DEFAULT_PORT,
+            studios_network: Network::Local,
             beside: None,
         }
     }

@@ -81,7 +81,9 @@ impl Shared {
     /// How many pictures are made at once.
     #[must_use]
     pub const fn picture_count(&self) -> u32 {
-        if self.counts_automatically { self.quick_count } else { self.next.recipe.batch_count }
+        // How quick another studio is, is not known.
+        let quick_count = if self.next.studio.is_some() { 1 } else { self.quick_count };
+        if self.counts_automatically { quick_count } else { self.next.recipe.batch_count }
     }
 
     /// Whether left and right, top and bottom of the next picture continue each other.

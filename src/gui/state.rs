@@ -4,7 +4,9 @@
 
 use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
-use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, styles};
+use crate::gui::{
+    canvas, create, devices, gallery, grid, guides, live, memory, models, palette, phrases, program, queue, sharing, studios, styles,
+};
 
 /// The state of the window. A new view or section has its state here, its commands in
 /// [`crate::gui::command::Command`], and its place in the frame loop ([`crate::gui::app`]); the
@@ -50,4 +52,6 @@ pub struct State {
     pub queue: queue::State,
     /// Sharing of models with others.
     pub sharing: sharing::State,
+    /// Other studios of the network.
+    pub studios: studios::State,
 }

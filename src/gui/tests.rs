@@ -58,6 +58,7 @@ mod sharing;
 mod sheet;
 mod starts;
 mod steps;
+mod studios;
 mod styles;
 mod times;
 mod trials;
@@ -112,6 +113,7 @@ impl Studio {
             library,
             system_language: None,
             sharing_port: 0,
+            studios_network: studios::NETWORK,
             beside: None,
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::engine_end::{Busy, Dispatcher, EngineEnd};
 use crate::event_mailbox::{EventMailbox, UnreadEvents};
+use crate::outside::{OutsideJob, OutsideJobs};
 use crate::protocol::{Control, Event, JobId, MeasureDevices, Query, Request, ResidentId, ServerAddress, Task};
 use crate::threads::is_engine_thread;
 use atelier_core::placement::Reserve;
@@ -83,13 +84,14 @@ pub struct Handle {
     requests: Box<dyn RequestSender>,
     events: Arc<EventMailbox>,
     next_job: AtomicU64,
+    outside: Arc<OutsideJobs>,
 }
 
 impl Handle {
     /// A handle that sends its requests here, and reads the events that are delivered to this
     /// mailbox.
     pub(crate) fn new(requests: impl RequestSender + 'static, events: Arc<EventMailbox>) -> Self {
-        Self { requests: Box::new(requests), events, next_job: AtomicU64::new(1) }
+        Self { requests: Box::new(requests), events, next_job: AtomicU64::new(1), outside: Arc::default() }
     }
 
     /// Submits a job and returns its number.
@@ -111,6 +113,15 @@ impl Handle {
         self.events.open(job);
         self.requests.send(Request::Job { job, task }).inspect_err(|_| self.events.forget(job))?;
         Ok(job)
+    }
+
+    /// Opens a job that the caller makes itself: the engine never hears of it, its readers do.
+    /// `announce` is called with the number before any event can carry it.
+    #[must_use]
+    pub fn open_outside(&self, announce: impl FnOnce(JobId)) -> OutsideJob {
+        let job = JobId(self.next_job.fetch_add(1, Ordering::Relaxed));
+        announce(job);
+        OutsideJobs::open(&self.outside, job, &self.events)
     }
 
     /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query
@@ -209,6 +220,9 @@ impl Handle {
     /// Cancels a job. One that waits ends at once, one that runs as soon as the engine can stop;
     /// others are left alone.
     pub fn cancel(&self, job: JobId) {
+        if self.outside.cancel(job) {
+            return;
+        }
         // An engine that is gone has ended its jobs.
         self.control(Control::Cancel(job)).ok();
     }

@@ -16,6 +16,7 @@ mod ffi;
 mod fingerprint;
 mod handle;
 mod job;
+mod outside;
 mod placement;
 mod preprocess;
 mod processor;
@@ -36,6 +37,7 @@ pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use estimate::EstimateKey;
 pub use event_mailbox::UnreadEvents;
 pub use handle::{Handle, channel};
+pub use outside::OutsideJob;
 pub use preprocess::read_control;
 pub use processor::{choose_processor, processor};
 pub use protocol::{

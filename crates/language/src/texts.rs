@@ -37,6 +37,7 @@ macro_rules! files {
             include_str!(concat!("../texts/", $tag, "/queue.ftl")),
             include_str!(concat!("../texts/", $tag, "/sharing.ftl")),
             include_str!(concat!("../texts/", $tag, "/studio.ftl")),
+            include_str!(concat!("../texts/", $tag, "/studios.ftl")),
             include_str!(concat!("../texts/", $tag, "/styles.ftl")),
             include_str!(concat!("../texts/", $tag, "/vision.ftl")),
             include_str!(concat!("../texts/", $tag, "/window.ftl")),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::record::clean_line;
 
 /// Pictures of a job: no studio makes more at a time.
-const MAX_PICTURES: u64 = 8;
+pub const MAX_PICTURES: u32 = 8;
 /// Values of an event, and of an answer about jobs or models.
 const MAX_VALUES: usize = 20_000;
 /// Notes of a job, and bytes of a sentence of another studio.
@@ -165,7 +165,7 @@ pub(crate) fn read_event(name: &str, data: &[u8]) -> Result<Option<JobEvent>, No
     }
     let value = read_json(data)?;
     let number = |key: &str, most: u64| value.get(key).and_then(Value::as_u64).filter(|it| *it <= most).map(|it| it as u32).ok_or(Nonsense);
-    let picture = |key: &str| number(key, MAX_PICTURES - 1);
+    let picture = |key: &str| number(key, u64::from(MAX_PICTURES - 1));
     Ok(Some(match name {
         "state" => JobEvent::State {
             status: status(&value)?,

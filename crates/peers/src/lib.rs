@@ -24,7 +24,7 @@ pub use announcement::{Announcement, NotAnnounced, default_name};
 pub use browser::Browser;
 pub use error::StudioError;
 pub use events::EventReader;
-pub use job::{JobBegin, JobEvent, JobRequest, JobStatus};
+pub use job::{JobBegin, JobEvent, JobRequest, JobStatus, MAX_PICTURES};
 pub use kept::{KeptStudio, KeptStudios};
 pub use network::Network;
 pub use record::{FoundStudio, Record, clean_name};

@@ -27,6 +27,7 @@ pub mod queue;
 pub mod results;
 pub mod settings_file;
 pub mod sheet;
+pub mod studio_model;
 pub mod styles;
 pub mod tags;
 pub mod terminal;

@@ -1,9 +1,10 @@
 //! From flags to what another studio is asked for. What it does not take is refused by the flags
 //! themselves.
 
-use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
-use atelier_media::{PictureError, read_image, read_rgba_image};
+use atelier_core::recipe::Recipe;
+use atelier_media::{PictureError, read_image};
 use atelier_peers::JobRequest;
+use atelier_studio::studio_model::sent_mask;
 
 use crate::cli::flags::GenerateFlags;
 
@@ -32,17 +33,9 @@ pub(super) fn request(flags: &GenerateFlags, recipe: &Recipe) -> Result<JobReque
         flow_shift: recipe.flow_shift,
         clip_skip: recipe.clip_skip,
         init,
-        mask: recipe.mask.as_ref().map(mask).transpose()?,
+        mask: recipe.mask.as_ref().map(sent_mask).transpose()?,
         references: recipe.reference_images.iter().map(read_image).collect::<Result<_, _>>()?,
     })
-}
-
-/// A mask in black and white; transparent pixels are kept, as in [`atelier_media::read_mask`].
-fn mask(source: &ImageSource) -> Result<Rgb8, PictureError> {
-    let rgba = read_rgba_image(source)?;
-    let over_black = |value: u8, alpha: u8| (u32::from(value) * u32::from(alpha) / 255) as u8;
-    let pixels = rgba.samples.chunks_exact(4).flat_map(|it| [it[0], it[1], it[2]].map(|value| over_black(value, it[3]))).collect();
-    Rgb8::new(rgba.width, rgba.height, pixels).ok_or(PictureError::Empty)
 }
 
 /// Settings that were chosen and that the picture was not made with, each in a sentence.

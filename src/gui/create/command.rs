@@ -418,7 +418,7 @@ impl FeatureCommand for Command {
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
+            Self::Generate | Self::Enqueue => shared.next.ready_anywhere().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or(tr!("create-nothing-is-being-generated")),
             Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or(tr!("create-nothing-waits")),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or(tr!("create-already-finished")),

@@ -31,7 +31,7 @@ use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
 use crate::gui::notices::Offer;
 use crate::gui::pixels;
-use crate::gui::shared::{Screen, random_seed};
+use crate::gui::shared::{ErrorCard, Screen, random_seed};
 use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
@@ -42,6 +42,7 @@ use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
 use atelier_studio::queue::QueueRequest;
+use atelier_studio::studio_model::StudioModel;
 
 /// Reads the lists that complete prompts.
 pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
@@ -63,12 +64,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
     match command {
         Command::Generate => {
-            let recipe = next_recipe(state, context);
-            generate(state, recipe, context);
+            if let Some(recipe) = asked_recipe(state, context) {
+                generate(state, recipe, context);
+            }
         }
         Command::Enqueue => {
-            let recipe = next_recipe(state, context);
-            for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
+            if let Some(recipe) = asked_recipe(state, context) {
+                for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
+            }
         }
         Command::MakeExample(index) => {
             let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
@@ -94,7 +97,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             };
             for_each_start(state, recipe, context, move |state, recipe, context| {
                 let (model, wanted_model) = (label.clone(), Some(name.clone()));
-                let job = NewJob { model, wanted_model, ..new_job(state, recipe, Lane::Interactive, context) };
+                let job = NewJob { model, wanted_model, device: None, ..new_job(state, recipe, Lane::Interactive, context) };
                 context.queue.send(QueueRequest::Add(Box::new(job)));
             });
             context.notice(tr!("create-the-picture-waits-in"));
@@ -386,11 +389,29 @@ fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
     Recipe { seed, ..recipe }
 }
 
+/// The recipe of the panel as it is made here, or asked for at the other studio whose model is
+/// chosen; `None`, with an error card, where that one cannot take all of it.
+fn asked_recipe(state: &mut State, context: &mut Context<'_>) -> Option<Recipe> {
+    if let Some(StudioModel { studio, .. }) = &context.shared.next.studio {
+        let settings = StudioModel::not_taken(&context.shared.next.recipe);
+        if !settings.is_empty() {
+            let sentence = tr!("create-cannot-take-these-settings", studio, settings = settings.join(", "));
+            context.shared.error = Some(ErrorCard::new(sentence, tr!("create-give-them-their-usual")));
+            return None;
+        }
+    }
+    let recipe = next_recipe(state, context);
+    Some(if context.shared.next.studio.is_some() { StudioModel::asked(recipe) } else { recipe })
+}
+
 fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if context.shared.queue.pause != PauseMode::No {
         context.notice(tr!("create-the-queue-is-paused"));
     }
-    context.shared.next.recent_recipes.remember(&recipe);
+    // That of another studio is no model's of this computer.
+    if !recipe.files.is_empty() {
+        context.shared.next.recent_recipes.remember(&recipe);
+    }
     state.prompts.remember(&recipe.prompt);
     add_chosen(state, recipe, lane, context);
 }

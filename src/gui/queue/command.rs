@@ -10,6 +10,7 @@ use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 use atelier_studio::queue::{CrashAnswer, QueueRow};
+use atelier_studio::studio_model::studio_of;
 
 /// Command of the queue's panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,9 @@ impl FeatureCommand for Command {
         let is = |holds: bool, otherwise: &'static str| if holds { Ok(()) } else { Err(otherwise) };
         let has = |states: &[JobState]| queue.rows.iter().any(|row| states.contains(&row.job.state));
         let waits = |id: &QueuedJobId| queue.row(*id).is_some_and(QueueRow::can_change);
+        let device = |id: &QueuedJobId| queue.row(*id)?.job.device.as_deref();
+        // Its model is the other studio's alone.
+        let is_of_here = |id: &QueuedJobId| is(device(id).and_then(studio_of).is_none(), tr!("queue-another-studio-makes-this"));
         match self {
             Self::Toggle | Self::FollowModel(_) => Ok(()),
             Self::Pause => is(queue.pause == PauseMode::No, tr!("queue-the-queue-is-paused")),
@@ -99,8 +103,13 @@ impl FeatureCommand for Command {
             Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), tr!("queue-nothing-has-ended")),
             Self::Retry(id) => is(queue.row(*id).is_some_and(QueueRow::can_retry), tr!("queue-only-held-failed-or")),
             Self::Duplicate(id) => is(queue.row(*id).is_some(), tr!("queue-this-job-no-longer")),
-            Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), tr!("queue-only-a-waiting-job")),
+            Self::Move(id, _) => is(waits(id), tr!("queue-only-a-waiting-job")),
+            Self::Pin(id, _) => {
+                is_of_here(id)?;
+                is(waits(id), tr!("queue-only-a-waiting-job"))
+            }
             Self::Edit(id) => {
+                is_of_here(id)?;
                 is(state.editing.is_none(), tr!("queue-another-job-is-being"))?;
                 is(waits(id), tr!("queue-only-a-waiting-job"))
             }

@@ -220,3 +220,27 @@ fn a_preview_after_the_end_of_its_job_is_dropped() {
     end.send(preview(job, 2));
     assert_eq!(drain(&handle), [Event::End { job, end: End::Cancelled }]);
 }
+
+#[test]
+fn a_job_outside_of_the_engine_has_its_readers_and_ends_once() {
+    let (handle, end) = channel(|| {});
+    let mut announced = None;
+    let outside = handle.open_outside(|job| announced = Some(job));
+    let job = outside.id();
+    assert_eq!(announced, Some(job));
+    assert!(handle.submit(task()).unwrap() != job, "its number is nobody else's");
+    outside.send(step(job, 1));
+    outside.send(preview(job, 1));
+    assert!(!outside.is_cancelled());
+    handle.cancel(job);
+    assert!(outside.is_cancelled(), "the engine is not asked");
+    assert!(matches!(end.next(), Some(Request::Job { .. })));
+    outside.end(End::Cancelled);
+    handle.cancel(job);
+    let told = drain(&handle);
+    assert_eq!((told.len(), told.last()), (3, Some(&Event::End { job, end: End::Cancelled })));
+    let dropped = handle.open_outside(|_| {});
+    let job = dropped.id();
+    drop(dropped);
+    assert!(matches!(&drain(&handle)[..], [Event::End { job: of, end: End::Failed(_) }] if *of == job), "its thread has died");
+}

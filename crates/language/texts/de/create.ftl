@@ -731,3 +731,5 @@ create-where-the-prompt-varies = Wo der Prompt variiert, zählen die erste Optio
 create-the-model-stops-reading = Das Modell liest nur bis vor „{ $words }“. Kürzen Sie den Prompt oder stellen Sie das Wichtige nach vorn.
 create-style-changes = Stil: { $changes }
 create-apply-this-style-tab = Diesen Stil auf die Einstellungen und den übrigen Prompt anwenden. Tab wendet den markierten an.
+create-cannot-take-these-settings = { $studio } kann diese Einstellungen nicht annehmen: { $settings }.
+create-give-them-their-usual = Sie auf ihre üblichen Werte setzen oder ein Modell dieses Computers wählen.

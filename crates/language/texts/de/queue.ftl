@@ -90,3 +90,4 @@ queue-more-jobs-were-running = {" "}{ $more ->
 queue-start-again-2 = { $reason }: „{ $title }“.{ $others } Neu starten?
 queue-running = Läuft
 queue-this-job-starts-from = Dieser Auftrag beginnt mit dem ersten Startbild; die anderen werden weggelassen.
+queue-another-studio-makes-this = Diesen Auftrag erledigt ein anderes Studio. Ihn abbrechen und mit anderen Einstellungen neu hinzufügen.

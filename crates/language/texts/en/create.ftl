@@ -707,3 +707,5 @@ create-where-the-prompt-varies = Where the prompt varies, the first option is co
 create-the-model-stops-reading = The model stops reading before “{ $words }”. Make the prompt shorter, or put what matters first.
 create-style-changes = Style: { $changes }
 create-apply-this-style-tab = Apply this style to the settings, and to the rest of the prompt. Tab applies the marked one.
+create-cannot-take-these-settings = { $studio } cannot take these settings: { $settings }.
+create-give-them-their-usual = Give them their usual values, or choose a model of this computer.

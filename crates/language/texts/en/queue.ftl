@@ -83,3 +83,4 @@ queue-more-jobs-were-running = {" "}{ $more } more jobs were running.
 queue-start-again-2 = { $reason }: “{ $title }”.{ $others } Start again?
 queue-running = Running
 queue-this-job-starts-from = This job starts from the first start picture; the others are left out.
+queue-another-studio-makes-this = Another studio makes this job. Cancel it, and add it again with other settings.

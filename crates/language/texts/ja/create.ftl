@@ -693,3 +693,5 @@ create-where-the-prompt-varies = プロンプトが変化する箇所では、�
 create-the-model-stops-reading = モデルは「{ $words }」の前で読み取りを終えます。プロンプトを短くするか、重要な語を先に書いてください。
 create-style-changes = スタイル：{ $changes }
 create-apply-this-style-tab = このスタイルを設定と残りのプロンプトに適用します。Tabは選択中のスタイルを適用します。
+create-cannot-take-these-settings = { $studio } は次の設定を受け付けません: { $settings }。
+create-give-them-their-usual = 通常の値に戻すか、このコンピューターのモデルを選んでください。

@@ -83,3 +83,4 @@ queue-more-jobs-were-running = ほかに{ $more }件のジョブが実行中で�
 queue-start-again-2 = { $reason }：「{ $title }」。{ $others }もう一度開始しますか？
 queue-running = 実行中
 queue-this-job-starts-from = このジョブは最初の開始画像から始めます。ほかの開始画像は使いません。
+queue-another-studio-makes-this = このジョブはほかのスタジオが実行します。キャンセルして、別の設定で追加し直してください。

@@ -18,6 +18,8 @@ pub use prompt_loras::add_named_loras;
 pub use recent_recipes::{RecentRecipes, same_paths};
 pub use unmet_requirement::UnmetRequirement;
 
+use crate::studio_model::StudioModel;
+
 /// The recipe of the next picture, with what it is made from.
 #[derive(Debug)]
 pub struct NextRecipe {
@@ -33,6 +35,8 @@ pub struct NextRecipe {
     pub lora_files: Vec<PathBuf>,
     /// The last model that is known to read a control picture without a `ControlNet`.
     pub with_control: Option<ModelFiles>,
+    /// The model of another studio that is used in place of the recipe's files.
+    pub studio: Option<StudioModel>,
 }
 
 impl NextRecipe {
@@ -51,7 +55,15 @@ impl NextRecipe {
             Ok(builtin) if recipe.files.is_empty() => builtin.apply(&mut recipe),
             Ok(_) | Err(_) => {}
         }
-        Self { recipe, builtin, custom_recipe, recent_recipes: RecentRecipes::default(), lora_files: Vec::new(), with_control: None }
+        Self {
+            recipe,
+            builtin,
+            custom_recipe,
+            recent_recipes: RecentRecipes::default(),
+            lora_files: Vec::new(),
+            with_control: None,
+            studio: None,
+        }
     }
 
     /// True if the recipe has the built-in model.
@@ -72,12 +84,27 @@ impl NextRecipe {
         self.with_control.as_ref() == Some(&self.recipe.files)
     }
 
-    /// `Ok` if a picture can be made.
+    /// `Ok` if a picture can be made, here or by the other studio whose model is chosen.
+    ///
+    /// # Errors
+    /// The first requirement that is not met.
+    pub fn ready_anywhere(&self) -> Result<(), UnmetRequirement> {
+        if self.studio.is_none() {
+            return self.ready();
+        }
+        let is_described = !self.recipe.prompt.trim().is_empty() || self.recipe.init.is_some();
+        if is_described { Ok(()) } else { Err(UnmetRequirement::Prompt) }
+    }
+
+    /// `Ok` if a picture can be made here.
     ///
     /// # Errors
     /// The first requirement that is not met.
     pub fn ready(&self) -> Result<(), UnmetRequirement> {
         use FileRole::{ClipG, ClipL, Diffusion, Llm, Model, T5xxl};
+        if self.studio.is_some() {
+            return Err(UnmetRequirement::OwnModel);
+        }
         let files = &self.recipe.files;
         if files.get(Model).is_none() && files.get(Diffusion).is_none() {
             return Err(UnmetRequirement::Model);

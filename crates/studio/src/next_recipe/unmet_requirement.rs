@@ -7,6 +7,8 @@ use atelier_language::tr;
 pub enum UnmetRequirement {
     /// There is neither a whole model nor a diffusion model.
     Model,
+    /// The chosen model is another studio's, and this can be done with models of this computer alone.
+    OwnModel,
     /// A diffusion model has no text encoder.
     TextEncoder,
     /// The prompt is empty, and there is no start picture.
@@ -29,6 +31,7 @@ impl UnmetRequirement {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Model => tr!("studio-choose-a-model-to"),
+            Self::OwnModel => tr!("studio-the-chosen-model-belongs"),
             Self::TextEncoder => tr!("studio-add-the-text-encoder"),
             Self::Prompt => tr!("studio-write-a-prompt-first"),
             Self::Controlnet => tr!("studio-the-control-picture-needs"),

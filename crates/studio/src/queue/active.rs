@@ -1,6 +1,7 @@
 //! A job that the engine has, as the queue knows it.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
@@ -9,6 +10,7 @@ use atelier_gallery::queue::{JobOutcome, Pace, QueuedJob, QueuedJobId, StepProgr
 
 use super::policy::ActiveState;
 use super::predict::Progressed;
+use super::remote::RemoteRun;
 
 /// Time between two notes of a job's step on the disk.
 const NOTE_INTERVAL: Duration = Duration::from_secs(5);
@@ -36,6 +38,8 @@ pub(super) struct ActiveJob {
     pub(super) behind: Vec<String>,
     /// A picture of it could not be kept.
     pub(super) keep_error: Option<Advice>,
+    /// The studio that makes it in the engine's place.
+    pub(super) remote: Option<Arc<RemoteRun>>,
     /// Seconds that its owner was charged for the forming picture, and since when that forms.
     charge: Option<(f64, Instant)>,
     step: Option<Step>,
@@ -55,6 +59,7 @@ impl ActiveJob {
             stops_after_picture: false,
             behind: Vec::new(),
             keep_error: None,
+            remote: None,
             charge: None,
             step: None,
             noted: None,

@@ -7,6 +7,7 @@ use atelier_gallery::queue::{JobOutcome, PauseMode, QueuedJobId, StepProgress};
 
 use super::active::ActiveJob;
 use super::message::QueueRequest;
+use super::remote::MadeOn;
 
 /// Something that is to be written.
 pub(super) enum Change {
@@ -30,6 +31,8 @@ pub(super) struct UnkeptPicture {
     /// Index in the whole job.
     pub(super) index: u32,
     pub(super) picture: Picture,
+    /// The studio that made it; `None`: this one.
+    pub(super) made_on: Option<MadeOn>,
     /// A person knows that it waits for the disk.
     pub(super) is_told: bool,
 }

@@ -109,10 +109,11 @@ impl Worker {
         let Some(active) = self.active.get_mut(&engine_job) else { return };
         active.count_picture();
         let (id, index) = (active.id, active.pictures.start + picture.info.index);
+        let made_on = active.remote.as_ref().map(|run| run.made_on(picture.info.index));
         if active.has_more_pictures() && active.stop.is_none() && !active.stops_after_picture {
             self.charge_picture(id);
         }
-        self.write(Change::Picture(Box::new(UnkeptPicture { engine_job, id, index, picture, is_told: false })));
+        self.write(Change::Picture(Box::new(UnkeptPicture { engine_job, id, index, picture, made_on, is_told: false })));
         let is_blocked = self.is_blocked();
         let Some(active) = self.active.get_mut(&engine_job) else { return };
         if (is_blocked || active.stops_after_picture) && active.has_more_pictures() && active.stop.is_none() {
@@ -134,7 +135,7 @@ impl Worker {
         let Some(job) = self.database.job(unkept.id)? else { return Ok(()) };
         let (engine_job, index, owner) = (unkept.engine_job, unkept.picture.info.index, job.owner.clone());
         let sources = self.sources();
-        match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture, &sources) {
+        match keep_picture(&mut self.database, &job, (unkept.index, unkept.made_on.as_ref()), &unkept.picture, &sources) {
             Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, owner, index, result: Ok(kept) }),
             Err(KeepError { advice, error: Some(error) }) => {
                 if !std::mem::replace(&mut unkept.is_told, true) {
@@ -295,11 +296,15 @@ fn show_request(request: &QueueRequest, jobs: &mut [QueuedJob], pause: &mut Paus
     }
 }
 
-/// The pace that a job shows which was done and computed all of its steps, as branches and drafts
-/// do not.
+/// The pace that a job shows which was done here and computed all of its steps, as branches and
+/// drafts do not.
 fn pace_of(active: &ActiveJob, end: &End, job: &QueuedJob) -> Option<Pace> {
     match end {
-        End::Done { timings, .. } if job.recipe.earlier_steps.is_empty() && job.recipe.draft_step().is_none() => active.pace(timings),
+        End::Done { timings, .. }
+            if active.remote.is_none() && job.recipe.earlier_steps.is_empty() && job.recipe.draft_step().is_none() =>
+        {
+            active.pace(timings)
+        }
         _ => None,
     }
 }

@@ -6,17 +6,18 @@ use std::path::Path;
 
 use atelier_core::advice::Advice;
 use atelier_core::paths::write_new_by_part;
-use atelier_core::recipe::{PictureInfo, Recipe};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_core::stored_file::is_disk_trouble;
 use atelier_engine::Picture;
 use atelier_gallery::queue::{PictureReservation, QueuedJob};
 use atelier_gallery::{Database, GalleryError};
 use atelier_language::tr;
-use atelier_media::picture_file_names;
+use atelier_media::{Metadata, PictureError, StoredRecipe, encode_picture, picture_file_names};
 
 use crate::made_from;
 use crate::picture_index::add_own_folder;
 use crate::queue::message::KeptPicture;
+use crate::queue::remote::MadeOn;
 use crate::results;
 
 /// A picture was not kept.
@@ -48,7 +49,7 @@ impl KeepError {
 }
 
 /// Keeps a picture of a job in the job's folder, with what it was made from. `index`: in the whole
-/// job; `sources`: the folder of pictures that were in no file. Blocks.
+/// job, with the studio that made it where that was another one; `sources`: the folder of pictures that were in no file. Blocks.
 ///
 /// # Errors
 /// If the file or its row cannot be written; the picture is in no file then, or in one that the
@@ -56,7 +57,7 @@ impl KeepError {
 pub(super) fn keep_picture(
     database: &mut Database,
     job: &QueuedJob,
-    index: u32,
+    (index, made_on): (u32, Option<&MadeOn>),
     picture: &Picture,
     sources: &Path,
 ) -> Result<KeptPicture, KeepError> {
@@ -67,8 +68,11 @@ pub(super) fn keep_picture(
     let info = PictureInfo { index, ..picture.info };
     let (width, height) = (picture.image.width(), picture.image.height());
     let recipe = Recipe { width, height, ..Recipe::clone(&job.recipe) };
-    let bytes =
-        results::encode_picture(&recipe, info, &picture.notes, &picture.image).map_err(|error| KeepError::new(&error.to_string()))?;
+    let encoded = match made_on {
+        Some(made_on) => encode_received(made_on, &recipe, info, picture),
+        None => results::encode_picture(&recipe, info, &picture.notes, &picture.image),
+    };
+    let bytes = encoded.map_err(|error| KeepError::new(&error.to_string()))?;
     if let Err(error) = add_own_folder(database, &job.folder) {
         tracing::warn!("{} is not a folder of the gallery: {error}", job.folder.display());
     }
@@ -93,6 +97,20 @@ pub(super) fn keep_picture(
         return record(database, &reservation);
     }
     Err(KeepError::new(tr!("studio-every-name-for-its")))
+}
+
+/// The bytes of the file of a picture that another studio made: with the settings that its own file
+/// said, or else those that were asked for.
+fn encode_received(made_on: &MadeOn, asked: &Recipe, info: PictureInfo, picture: &Picture) -> Result<Vec<u8>, PictureError> {
+    let image: &Rgb8 = &picture.image;
+    let asked = || {
+        let stored = StoredRecipe::of(asked, info, image.width(), image.height(), |_| 0);
+        stored.named(Some(made_on.model.model.clone()))
+    };
+    let stored = made_on.said.clone().unwrap_or_else(asked);
+    let notes = [stored.notes(), picture.notes.clone()].concat();
+    let stored = stored.with_notes(&notes);
+    encode_picture(image, &Metadata::made_on(&made_on.model.studio, stored, image))
 }
 
 /// Records a picture whose file is written.

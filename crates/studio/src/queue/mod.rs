@@ -24,6 +24,7 @@ mod options;
 mod policy;
 mod predict;
 mod publish;
+mod remote;
 mod shares;
 mod sources;
 mod subscribers;

@@ -24,6 +24,8 @@ pub struct QueueOptions {
     pub sources: Option<PathBuf>,
     /// Finds models that come while jobs wait for them; `None` finds none.
     pub models: Option<ModelLookup>,
+    /// File of the other studios that are kept, for jobs of their models; `None` knows none.
+    pub studios: Option<PathBuf>,
     /// Treatment of jobs that ran when the program ended.
     pub crashed: CrashedJobs,
     /// A window: it takes the engine over from a command, which hands it over after the forming
@@ -49,6 +51,7 @@ impl QueueOptions {
             database: paths.map(Paths::gallery_file),
             sources: paths.map(|paths| paths.data.join("queue")),
             models: paths.map(|paths| ModelLookup::new(paths.clone())),
+            studios: paths.map(Paths::studios_file),
             crashed: CrashedJobs::BeginAgain,
             is_window: false,
         }

@@ -542,3 +542,20 @@ fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
     let seen_by_the_window = std::iter::from_fn(|| bench.service.try_next()).any(|event| matches!(event, QueueEvent::Progress { .. }));
     assert!(!seen_by_the_window, "the window has the engine's own events");
 }
+
+#[test]
+fn a_job_of_a_studio_that_is_kept_no_more_fails_with_its_name_and_the_engine_never_hears_of_it() {
+    let mut bench = Bench::open();
+    let of_studio = crate::studio_model::StudioModel { studio: "Studio of Anna".into(), model: "a".into() };
+    let id = bench.add_with("a lake", Lane::Interactive, 1, |job| job.device = Some(of_studio.device()));
+    bench.until_state(id, JobState::Failed);
+    let reason = bench.snapshot.row(id).unwrap().job.reason.clone().unwrap();
+    assert!(reason.contains("Studio of Anna is no longer among"), "{reason}");
+    let local = bench.add("a hill", Lane::Interactive, 1);
+    let (job, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "a hill");
+    bench.begin(job, &[5]);
+    bench.picture(job, 0, 5);
+    bench.done(job);
+    bench.until_state(local, JobState::Done);
+}

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
@@ -25,6 +25,7 @@ use super::shares::Shares;
 use super::sources;
 use super::subscribers::Publisher;
 use crate::made_from;
+use crate::studio_model::StudioModel;
 
 /// Time between two looks for changes of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -36,6 +37,8 @@ const SOURCE_AGE: Duration = Duration::from_hours(1);
 const MADE_FROM_AGE: Duration = Duration::from_hours(24);
 /// Time between two tries to open a database that could not be opened.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
+/// Longest wait, as the program ends, until other studios were told that their jobs are not wanted.
+const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
 /// Looks at a free lock that a window asked for, before a command takes it all the same.
 const PATIENCE_POLLS: u32 = 40;
 
@@ -78,6 +81,9 @@ pub(super) struct Worker {
     /// A person waits for a picture that is not in the queue; up to this moment that is counted for
     /// them.
     pub(super) awaited: Option<Instant>,
+    /// Kept by each thread that follows a job of another studio, until it ends.
+    pub(super) studio_jobs: Sender<()>,
+    studio_jobs_ended: Receiver<()>,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
 }
@@ -118,6 +124,7 @@ impl Worker {
         // A queue in memory knows nothing of the jobs on the disk, so it touches neither their lock
         // nor their pictures.
         let lock = EngineLock::beside(options.database.as_deref().filter(|_| is_kept));
+        let (studio_jobs, studio_jobs_ended) = channel();
         let mut worker = Self {
             options,
             database,
@@ -145,6 +152,8 @@ impl Worker {
             deferred: Vec::new(),
             predicted_paces: BTreeMap::new(),
             awaited: None,
+            studio_jobs,
+            studio_jobs_ended,
             is_ending: false,
         };
         worker.begin();
@@ -432,6 +441,7 @@ impl Worker {
         let device = job.device.clone();
         let mut recipe = job.recipe_of(&pictures);
         let wanted = recipe.clone();
+        let of_studio = StudioModel::of_job(device.as_deref(), &job.model);
         if let Some(device) = &device {
             recipe.placement = PlacementText { backend: device.clone(), ..PlacementText::default() };
         }
@@ -441,6 +451,10 @@ impl Worker {
         }
         let passed = self.moved_up.entry((job.owner.clone(), device)).or_default();
         *passed = if moved_up { *passed + 1 } else { 0 };
+        if let Some(model) = of_studio {
+            self.submit_to_studio(&job, model, pictures, wanted);
+            return Ok(true);
+        }
         let shares_steps = job.group.is_some();
         let (events, active) = (&self.events, &mut self.active);
         let mut engine_job = None;
@@ -528,6 +542,9 @@ impl Worker {
             self.changes.push_back(Change::Outcome(active.id, JobOutcome::Suspended));
         }
         self.write_changes();
+        // Once all of them are dropped, nobody keeps the other end.
+        self.studio_jobs = channel().0;
+        let _ = self.studio_jobs_ended.recv_timeout(GOODBYE_WITHIN);
         if !self.changes.is_empty() {
             tracing::warn!("{} changes of the queue were not written; the next start sets it right", self.changes.len());
         }

@@ -143,17 +143,19 @@ fn words(state: &State) -> (&'static str, &'static str) {
     if !state.shared.jobs.is_empty() || state.live.is_running() {
         return (tr!("create-generating-your-picture"), tr!("create-a-preview-appears-here"));
     }
-    if state.shared.next.recipe.files.is_empty() {
+    let is_elsewhere = state.shared.next.studio.is_some();
+    if state.shared.next.recipe.files.is_empty() && !is_elsewhere {
         return (tr!("create-choose-a-model-to"), tr!("create-drop-model-files-here"));
     }
     if state.shared.next.uses_builtin() && state.shared.next.recipe.prompt.trim().is_empty() {
         return (tr!("create-describe-your-picture"), tr!("create-write-a-prompt-and"));
     }
-    match state.shared.next.ready() {
+    match state.shared.next.ready_anywhere() {
         Ok(()) => (tr!("create-ready-to-generate"), tr!("create-press-generate-and-your")),
         Err(UnmetRequirement::Prompt) => (tr!("create-describe-your-picture"), tr!("create-write-a-prompt-then")),
         Err(
-            unmet @ (UnmetRequirement::Controlnet
+            unmet @ (UnmetRequirement::OwnModel
+            | UnmetRequirement::Controlnet
             | UnmetRequirement::Person
             | UnmetRequirement::Photomaker
             | UnmetRequirement::PersonWord

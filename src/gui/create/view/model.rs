@@ -11,6 +11,7 @@ use crate::gui::icons::Icon;
 use crate::gui::memory;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
+use crate::gui::studios;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
@@ -28,6 +29,9 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
         icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
     });
+    if studios::view::chosen_model(ui, state, commands) {
+        return;
+    }
     if state.shared.next.uses_builtin() {
         builtin(ui, state, commands);
     } else {
@@ -46,6 +50,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         });
     }
+    studios::view::model_menu(ui, state, commands);
     memory::view::chosen_model(ui, state, commands);
     for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);

@@ -91,18 +91,25 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.shared.screen == Screen::Create {
         devices::view::compact(ui, state, commands);
     }
-    devices::view::shortage_hint(ui, state, commands);
+    // What is known of memory and time is about models of this computer.
+    let is_elsewhere = state.shared.next.studio.is_some();
+    if !is_elsewhere {
+        devices::view::shortage_hint(ui, state, commands);
+    }
     let is_canvas = state.canvas.edited().is_some() && state.shared.screen == Screen::Create;
-    if let Err(unmet) = state.shared.next.ready().or_else(|unmet| if is_canvas { without_prompt(unmet) } else { Err(unmet) }) {
+    let ready = if is_canvas { state.shared.next.ready().or_else(without_prompt) } else { state.shared.next.ready_anywhere() };
+    if let Err(unmet) = ready {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
-    } else if let Some(advice) = state.shared.next.advice() {
+    } else if let Some(advice) = state.shared.next.advice().filter(|_| !is_elsewhere) {
         ui.label(RichText::new(advice).color(palette.warn));
     }
     // The engine has looked at the files: a part that is missing, or does not belong to the others.
-    if let Some(failure) = state.devices.board.estimate_error.as_ref().filter(|_| state.shared.screen == Screen::Create) {
+    if let Some(failure) = state.devices.board.estimate_error.as_ref().filter(|_| state.shared.screen == Screen::Create && !is_elsewhere) {
         ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
-    devices::view::time_line(ui, state);
+    if !is_elsewhere {
+        devices::view::time_line(ui, state);
+    }
     kept::kept_row(ui, state, commands);
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();

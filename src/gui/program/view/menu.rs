@@ -9,7 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{palette, program, sharing};
+use crate::gui::{palette, program, sharing, studios};
 use atelier_language::{Language, chosen_language, tr};
 use atelier_studio::updates::UpdateChoice;
 
@@ -32,6 +32,9 @@ pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
             updates(ui, state, commands);
         }
         if entry(ui, state, commands, sharing::Command::Open) {
+            ui.close();
+        }
+        if entry(ui, state, commands, studios::Command::Open) {
             ui.close();
         }
         if entry(ui, state, commands, palette::Command::ShowShortcuts(true)) {

@@ -6,6 +6,7 @@ use atelier_core::plain_text::plain_line;
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_language::tr;
 use atelier_studio::queue::{QueueRow, QueueSnapshot};
+use atelier_studio::studio_model::studio_of;
 
 /// Beginning of a prompt, or what stands for none.
 #[must_use]
@@ -46,7 +47,7 @@ pub(super) fn details(row: &QueueRow, age_secs: f64) -> String {
         parts.push(tr!("queue-ready-in-about", left = left(secs - age_secs)));
     }
     if let Some(device) = &row.job.device {
-        parts.push(tr!("queue-on", device));
+        parts.push(tr!("queue-on", device = studio_of(device).unwrap_or(device)));
     }
     if !row.job.model.is_empty() {
         parts.push(row.job.model.clone());

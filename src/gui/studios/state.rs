@@ -1,0 +1,204 @@
+//! State of other studios.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atelier_core::advice::Advice;
+use atelier_core::mailbox::Mailbox;
+use atelier_core::paths::Paths;
+use atelier_peers::{FoundStudio, KeptStudio, KeptStudios, Network, StudioAddress, StudioError};
+
+use crate::gui::options::Options;
+use atelier_core::recipe::ModelFiles;
+
+/// Studios that are asked for their models at a time.
+const MAX_ASKED: usize = 4;
+
+/// State of other studios.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Where they are kept; `None` keeps none.
+    pub(crate) file: Option<PathBuf>,
+    /// Where they are looked for.
+    pub(crate) network: Network,
+    /// The dialog is shown.
+    pub is_open: bool,
+    /// The search, while the dialog is open.
+    pub(crate) search: Option<Search>,
+    /// Those that the search has found.
+    pub(crate) found: Vec<FoundStudio>,
+    /// Why nothing is found: the system lets nothing be searched.
+    pub(crate) search_trouble: Option<Advice>,
+    pub(crate) kept: KeptStudios,
+    /// What is known of the models of the kept ones, by address.
+    pub(crate) models: BTreeMap<String, StudioModels>,
+    /// The link, address or token that is typed.
+    pub link: String,
+    /// How the studio is called that is being connected to.
+    pub(crate) connecting: Option<String>,
+    /// The recipe's own model as a model of another studio was chosen: another one takes its place.
+    pub(crate) chosen_beside: ModelFiles,
+    /// Why the last command was not carried out.
+    pub(crate) trouble: Option<Advice>,
+}
+
+impl State {
+    /// The state at the start; nothing is read, searched or asked yet.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let file = options.paths.as_ref().map(Paths::studios_file);
+        Self { file, network: options.studios_network, ..Self::default() }
+    }
+
+    /// What is known of the models of the studio at this address.
+    pub(crate) fn models_of(&self, address: &StudioAddress) -> Option<&StudioModels> {
+        self.models.get(&address.to_string())
+    }
+
+    /// True while a studio is asked for its models.
+    pub(crate) fn is_asking(&self, address: &StudioAddress) -> bool {
+        self.models_of(address).is_some_and(|it| it.answer == Answer::Awaited)
+    }
+
+    /// All kept studios are to be asked for their models; what they told stays until they answer.
+    pub(crate) fn ask_all(&mut self) {
+        for models in self.models.values_mut().filter(|it| it.answer != Answer::Awaited) {
+            models.answer = Answer::Due;
+        }
+    }
+
+    /// The studios that are to be asked now, which count as asked from here on.
+    pub(crate) fn take_due(&mut self) -> Vec<KeptStudio> {
+        let mut asked = self.models.values().filter(|it| it.answer == Answer::Awaited).count();
+        let mut due = Vec::new();
+        for studio in self.kept.iter() {
+            let models = self.models.entry(studio.address.to_string()).or_default();
+            if asked < MAX_ASKED && models.answer == Answer::Due {
+                models.answer = Answer::Awaited;
+                asked += 1;
+                due.push(studio.clone());
+            }
+        }
+        due
+    }
+
+    /// Takes the answer of a studio.
+    pub(crate) fn take_models(&mut self, address: &StudioAddress, told: Result<Vec<String>, Advice>) {
+        let models = self.models.entry(address.to_string()).or_default();
+        models.answer = match told {
+            Ok(names) => {
+                models.names = Some(names);
+                Answer::Given
+            }
+            Err(advice) => Answer::Missing(advice),
+        };
+    }
+
+    /// Takes the list of kept studios, as it is in the file now.
+    pub(crate) fn take_kept(&mut self, kept: KeptStudios) {
+        self.kept = kept;
+        let addresses: Vec<String> = self.kept.iter().map(|it| it.address.to_string()).collect();
+        self.models.retain(|address, _| addresses.contains(address));
+    }
+
+    /// Those that were found and are not kept.
+    pub(crate) fn strangers(&self) -> impl Iterator<Item = &FoundStudio> {
+        self.found.iter().filter(|it| self.kept.at(&it.address).is_none())
+    }
+}
+
+/// What is known of the models of a studio.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct StudioModels {
+    /// What it told last; `None` where it never did.
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) answer: Answer,
+}
+
+/// The answer to the last question for models.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Answer {
+    /// It is to be asked.
+    #[default]
+    Due,
+    Awaited,
+    Given,
+    /// There is none, and why.
+    Missing(Advice),
+}
+
+/// What a search tells: all studios that are there now.
+pub(crate) type Found = Result<Vec<FoundStudio>, StudioError>;
+
+/// A search on a thread of its own, which ends soon after this is dropped.
+pub(crate) struct Search {
+    pub(crate) news: Arc<Mailbox<Found>>,
+    pub(crate) is_over: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> StudioAddress {
+        text.parse().unwrap()
+    }
+
+    fn state(count: usize) -> State {
+        let mut kept = KeptStudios::default();
+        for n in 0..count {
+            assert!(kept.keep(KeptStudio { name: format!("{n}"), address: address(&format!("10.0.0.{n}")), token: None }));
+        }
+        State { kept, ..State::default() }
+    }
+
+    #[test]
+    fn few_studios_are_asked_at_a_time_and_each_once() {
+        let mut state = state(MAX_ASKED + 1);
+        let first = state.take_due();
+        assert_eq!(first.len(), MAX_ASKED);
+        assert!(state.take_due().is_empty(), "the others wait");
+        state.take_models(&first[0].address, Ok(vec!["Dream".into()]));
+        let next = state.take_due();
+        assert_eq!(next.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), [MAX_ASKED.to_string()]);
+        state.take_models(&next[0].address, Ok(Vec::new()));
+        assert!(state.take_due().is_empty());
+        state.ask_all();
+        assert_eq!(state.take_due().len(), 1, "the others still have not answered");
+    }
+
+    #[test]
+    fn what_a_studio_told_stays_where_it_answers_no_more_and_goes_with_it() {
+        let mut state = state(1);
+        let studio = state.take_due().remove(0);
+        state.take_models(&studio.address, Ok(vec!["Dream".into()]));
+        let why = Advice::new("It is gone.", "");
+        state.take_models(&studio.address, Err(why.clone()));
+        let known = state.models_of(&studio.address).unwrap();
+        assert_eq!((known.names.as_deref(), &known.answer), (Some(&["Dream".to_owned()][..]), &Answer::Missing(why)));
+        state.take_kept(KeptStudios::default());
+        assert_eq!(state.models_of(&studio.address), None);
+    }
+
+    #[test]
+    fn a_kept_studio_is_no_stranger_and_whoever_takes_its_name_is_one() {
+        let found = |name: &str, at: &str| FoundStudio { name: name.into(), address: address(at), needs_token: true };
+        let state = State { found: vec![found("Anna", "10.0.0.0"), found("0", "10.0.0.9")], ..state(1) };
+        assert_eq!(state.strangers().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["0"]);
+    }
+}

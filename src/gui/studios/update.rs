@@ -1,0 +1,206 @@
+//! Effects of the commands about other studios. Nothing here waits.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use atelier_core::advice::Advice;
+use atelier_core::mailbox::Mailbox;
+use atelier_language::tr;
+use atelier_peers::{AccessToken, KeptStudio, KeptStudios, StudioAddress, StudioLink};
+
+use crate::gui::context::Context;
+use crate::gui::due;
+use crate::gui::studios::command::Command;
+use crate::gui::studios::state::{Answer, Search, State};
+use crate::gui::studios::work::{self, Connected};
+use crate::gui::workers::Worker;
+
+/// Carries out a command.
+pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    match command {
+        Command::Open => open(state, context),
+        Command::Close => {
+            state.is_open = false;
+            // Nobody is looked for unseen.
+            (state.search, state.search_trouble, state.trouble) = (None, None, None);
+            state.found.clear();
+            state.link.clear();
+        }
+        Command::SetLink(link) => state.link = link,
+        Command::ConnectLink => match state.link.parse::<StudioLink>() {
+            Ok(link) => connect(state, String::new(), link, context),
+            Err(error) => state.trouble = Some(error.advice()),
+        },
+        Command::Connect(address) => {
+            let name = state.found.iter().find(|it| it.address == address).map(|it| it.name.clone()).unwrap_or_default();
+            let token = token_for(&state.link, &address);
+            connect(state, name, StudioLink { address, token }, context);
+        }
+        Command::AskAgain(address) => {
+            if let Some(models) = state.models.get_mut(&address.to_string()) {
+                models.answer = Answer::Due;
+            }
+            ask(state, context);
+        }
+        Command::Forget(name) => {
+            let is_chosen = |kept: &KeptStudio| context.shared.next.studio.as_ref().is_some_and(|it| it.studio == kept.name);
+            if state.kept.named(&name).is_some_and(is_chosen) {
+                context.shared.next.studio = None;
+            }
+            forget(state, name, context);
+        }
+        Command::AskAll => {
+            state.ask_all();
+            ask(state, context);
+        }
+        Command::Choose(chosen) => {
+            state.chosen_beside = context.shared.next.recipe.files.clone();
+            context.shared.next.studio = Some(chosen);
+        }
+        Command::UseOwn => context.shared.next.studio = None,
+    }
+}
+
+/// The token that is typed. One in a link goes to the address of that link alone.
+fn token_for(typed: &str, address: &StudioAddress) -> Option<AccessToken> {
+    if StudioLink::is_address(typed) {
+        return typed.parse::<StudioLink>().ok().filter(|it| it.address == *address)?.token;
+    }
+    AccessToken::new(typed)
+}
+
+fn open(state: &mut State, context: &Context<'_>) {
+    state.is_open = true;
+    state.ask_all();
+    read(state, context);
+    if state.search.is_some() {
+        return;
+    }
+    let waker = context.egui.clone();
+    let news = Arc::new(Mailbox::new(move || due::wake(&waker)));
+    let is_over = Arc::new(AtomicBool::new(false));
+    state.search = Some(Search { news: Arc::clone(&news), is_over: Arc::clone(&is_over) });
+    let network = state.network;
+    context.run_alone(
+        "studios",
+        move || work::browse(network, &is_over, &news),
+        |ended, features, _| {
+            if let Err(error) = ended {
+                features.studios.search_trouble = Some(no_thread(&error));
+            }
+        },
+    );
+}
+
+/// Reads the list of kept studios, so that their models can be offered. Nobody is asked yet.
+pub(crate) fn start(state: &State, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
+    context.run(
+        Worker::Files,
+        move || work::read(&file),
+        |read, features, _| match read {
+            Ok(kept) => features.studios.take_kept(kept),
+            // Whoever opens the dialog is told.
+            Err(advice) => tracing::warn!("{advice}"),
+        },
+    );
+}
+
+/// Reads the list of kept studios, and asks each for its models.
+fn read(state: &State, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
+    context.run(Worker::Files, move || work::read(&file), |read, features, context| take_list(features.studios, read, context));
+}
+
+fn take_list(state: &mut State, list: Result<KeptStudios, Advice>, context: &Context<'_>) {
+    match list {
+        Ok(kept) => state.take_kept(kept),
+        Err(advice) => state.trouble = Some(advice),
+    }
+    ask(state, context);
+}
+
+fn connect(state: &mut State, name: String, link: StudioLink, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
+    state.trouble = None;
+    state.connecting = Some(if name.is_empty() { link.address.host().to_owned() } else { name.clone() });
+    context.run_alone(
+        "studio",
+        move || work::connect(&file, &name, link),
+        |connected, features, context| take_connected(features.studios, connected, context),
+    );
+}
+
+fn take_connected(state: &mut State, connected: io::Result<Result<Connected, Advice>>, context: &mut Context<'_>) {
+    state.connecting = None;
+    match connected.unwrap_or_else(|error| Err(no_thread(&error))) {
+        Ok(Connected { kept, studio, models }) => {
+            state.link.clear();
+            state.take_kept(kept);
+            state.take_models(&studio.address, Ok(models));
+            context.notice(tr!("studios-is-connected", name = studio.name));
+        }
+        Err(advice) => state.trouble = Some(advice),
+    }
+    ask(state, context);
+}
+
+fn forget(state: &mut State, name: String, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
+    state.trouble = None;
+    context.run(Worker::Files, move || work::forget(&file, &name), |list, features, context| take_list(features.studios, list, context));
+}
+
+/// Asks kept studios for their models, a few at a time.
+fn ask(state: &mut State, context: &Context<'_>) {
+    for studio in state.take_due() {
+        let address = studio.address.clone();
+        context.run_alone(
+            "studio",
+            move || work::models(&studio),
+            move |told, features, context| {
+                let state = features.studios;
+                state.take_models(&address, told.unwrap_or_else(|error| Err(no_thread(&error))));
+                // One that was forgotten meanwhile is not shown again.
+                let kept = state.kept.clone();
+                state.take_kept(kept);
+                ask(state, context);
+            },
+        );
+    }
+}
+
+/// Takes what the search has found. Whoever chooses a model of this computer wants no other
+/// studio's any more.
+pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
+    if context.shared.next.recipe.files != state.chosen_beside {
+        context.shared.next.studio = None;
+    }
+    let Some(search) = &state.search else { return };
+    while let Some(found) = search.news.try_next() {
+        match found {
+            Ok(found) => state.found = found,
+            Err(error) => state.search_trouble = Some(error.advice()),
+        }
+    }
+}
+
+fn no_thread(error: &io::Error) -> Advice {
+    Advice::new(tr!("studios-there-is-no-thread", error), tr!("studios-close-other-programs-then"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_of_a_link_goes_to_its_own_address_alone() {
+        let (anna, ben): (StudioAddress, StudioAddress) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let link = "http://10.0.0.1:7860/#t=0123456789abcdef";
+        let token = AccessToken::new("0123456789abcdef");
+        assert_eq!((token_for(link, &anna), token_for(link, &ben)), (token.clone(), None));
+        assert_eq!(token_for(" 0123456789abcdef ", &ben), token, "one without an address is for the studio whose button is pressed");
+        assert_eq!(token_for("", &anna), None);
+    }
+}

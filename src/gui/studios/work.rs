@@ -1,0 +1,92 @@
+//! Searching, asking and keeping studios. Everything here blocks.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use atelier_core::advice::Advice;
+use atelier_core::mailbox::Mailbox;
+use atelier_core::stored_file::Unreadable;
+use atelier_language::tr;
+use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Studio, StudioLink};
+
+use crate::gui::studios::state::Found;
+
+/// Longest time until a search that is over ends.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Tells of studios as they come and go, until it is over.
+pub(super) fn browse(network: Network, is_over: &AtomicBool, news: &Mailbox<Found>) {
+    let mut browser = match Browser::start(network) {
+        Ok(browser) => browser,
+        Err(error) => return news.send(Err(error)),
+    };
+    while !is_over.load(Ordering::Acquire) {
+        if browser.wait(POLL_INTERVAL) {
+            news.send_replacing(Ok(browser.studios()), |_| true);
+        }
+    }
+}
+
+/// The studios that are kept.
+pub(super) fn read(file: &Path) -> Result<KeptStudios, Advice> {
+    KeptStudios::read(file).map_err(|error| unread(&error))
+}
+
+/// A studio that was connected to and is kept now.
+#[derive(Debug)]
+pub(super) struct Connected {
+    pub(super) kept: KeptStudios,
+    pub(super) studio: KeptStudio,
+    pub(super) models: Vec<String>,
+}
+
+/// Keeps a studio, once it has let this computer in. A token that is kept for this very address is
+/// used where the link has none.
+pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Connected, Advice> {
+    let mut kept = read(file)?;
+    let StudioLink { address, token } = link;
+    let known = kept.at(&address);
+    let name = known.map_or(name, |it| it.name.as_str()).to_owned();
+    let token = token.or_else(|| known.and_then(|it| it.token.clone()));
+    let asked = Studio::new(&name, address.clone(), token.clone()).map_err(|error| error.advice())?;
+    let name = asked.name().to_owned();
+    // A name in the network can be anybody's: nobody takes the place of one that is kept.
+    if let Some(other) = kept.named(&name).filter(|it| it.address != address) {
+        return Err(Advice::new(tr!("studios-a-studio-named-is", name, address = other.address), tr!("studios-forget-that-one-first")));
+    }
+    let models = asked.models().map_err(|error| error.advice())?;
+    let studio = KeptStudio { name, address, token };
+    if !kept.keep(studio.clone()) {
+        return Err(Advice::new(tr!("studios-too-many-studios-are"), tr!("studios-forget-one-first")));
+    }
+    write(&kept, file)?;
+    Ok(Connected { kept, studio, models })
+}
+
+/// The names of the models of a kept studio.
+pub(super) fn models(studio: &KeptStudio) -> Result<Vec<String>, Advice> {
+    let asked = Studio::new(&studio.name, studio.address.clone(), studio.token.clone());
+    asked.and_then(|it| it.models()).map_err(|error| error.advice())
+}
+
+/// Forgets the studio of this name; the list as it is then.
+pub(super) fn forget(file: &Path, name: &str) -> Result<KeptStudios, Advice> {
+    let mut kept = read(file)?;
+    // Another program of this person may have forgotten it already.
+    if kept.forget(name) {
+        write(&kept, file)?;
+    }
+    Ok(kept)
+}
+
+fn write(kept: &KeptStudios, file: &Path) -> Result<(), Advice> {
+    let unwritten =
+        |error: io::Error| Advice::new(tr!("studios-the-list-of-studios-cannot-be-saved", error), tr!("studios-check-the-folder-of"));
+    kept.write(file).map_err(unwritten)
+}
+
+fn unread(error: &Unreadable) -> Advice {
+    Advice::new(tr!("studios-the-list-of-studios", reason = error), tr!("studios-check-the-folder-of"))
+}

@@ -1,0 +1,203 @@
+//! Other studios through the controls, with a real server and a real announcement on this computer.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use atelier_gallery::queue::{JobState, QueuedJob};
+use atelier_peers::{Announcement, KeptStudios, Network};
+
+use crate::gui::studios::state::Answer;
+use crate::gui::tests::*;
+
+/// Where windows of other tests look: a port that nobody announces anything at.
+pub(super) const NETWORK: Network = Network::ThisComputer { port: 45_363 };
+
+/// A window that shares its models with Anna, and the link that it has for her.
+fn sharing() -> (Studio, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let builtin = small_builtin(&folder.path().join("small"));
+    let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Ok(builtin), [1440.0, 900.0]);
+    studio.click("Menu");
+    studio.click("Share models");
+    studio.check("Programs on this computer need a token too");
+    studio.click("Start sharing");
+    studio.until("the server", |app| app.state.sharing.address().is_some());
+    studio.fill("Name of the person", "Anna");
+    studio.click("Add person");
+    studio.until("Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_some()));
+    let link = studio.app().state.sharing.running().unwrap().link("Anna").unwrap();
+    (studio, link)
+}
+
+/// A window with the dialog open, which looks at this port.
+fn open(port: u16) -> Studio {
+    let mut studio = Studio::open(ready());
+    studio.app_mut().state.studios.network = Network::ThisComputer { port };
+    studio.click("Menu");
+    studio.click("Other studios");
+    studio
+}
+
+/// A window that uses a model of another one, which it is connected to.
+fn connected(port: u16) -> (Studio, Studio) {
+    let (there, link) = sharing();
+    let mut studio = open(port);
+    studio.fill("Link or token", &link);
+    studio.click("Add studio");
+    studio.until("the studio", |app| app.state.studios.kept.iter().next().is_some());
+    studio.press(Modifiers::NONE, Key::Escape);
+    let address = studio.app().state.studios.kept.iter().next().unwrap().address.clone();
+    let model = studio.app().state.studios.models_of(&address).unwrap().names.as_ref().unwrap()[0].clone();
+    studio.click("Models of other studios");
+    studio.harness.get_by_label(&format!("{model} on Studio at 127.0.0.1")).click();
+    studio.harness.run_ok();
+    let chosen = studio.app().state.shared.next.studio.clone().unwrap();
+    assert_eq!((chosen.studio.as_str(), chosen.model), ("Studio at 127.0.0.1", model));
+    studio.harness.check_accessibility();
+    (there, studio)
+}
+
+/// The job that the last row of the queue has.
+fn newest(app: &App) -> Option<&QueuedJob> {
+    app.state.shared.queue.rows.iter().map(|row| &row.job).max_by_key(|job| job.id)
+}
+
+fn kept(studio: &Studio) -> KeptStudios {
+    KeptStudios::read(&Paths::beneath(studio.folder.path()).studios_file()).unwrap()
+}
+
+#[test]
+fn a_studio_is_added_by_its_link_kept_with_its_models_and_forgotten() {
+    let (_there, link) = sharing();
+    let mut studio = open(45_364);
+    assert!(studio.sees("None yet.") && studio.sees("No other studio is found."), "it says what to do");
+    studio.harness.check_accessibility();
+    studio.fill("Link or token", &link);
+    studio.click("Add studio");
+    studio.until("the studio", |app| app.state.studios.kept.iter().next().is_some());
+    assert!(studio.sees("Studio at 127.0.0.1") && studio.app().state.studios.link.is_empty());
+    studio.harness.check_accessibility();
+    let file = kept(&studio);
+    let one = file.iter().next().unwrap();
+    assert!(link.starts_with(&one.address.to_string()) && one.token.is_some());
+    let told = studio.app().state.studios.models_of(&one.address).unwrap();
+    assert!(told.names.is_some() && told.answer == Answer::Given, "{told:?}");
+
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(!studio.app().state.studios.is_open && studio.app().state.studios.search.is_none(), "nobody is looked for unseen");
+    studio.click("Menu");
+    studio.click("Other studios");
+    studio.click("Forget");
+    studio.until("the empty list", |app| app.state.studios.kept.iter().next().is_none());
+    assert_eq!(kept(&studio), KeptStudios::default());
+}
+
+#[test]
+fn a_link_that_does_not_lead_to_a_studio_is_said_and_not_kept() {
+    let (_there, link) = sharing();
+    let mut studio = open(45_365);
+    let without_token = link.split('#').next().unwrap().to_owned();
+    for (text, words) in
+        [(without_token.as_str(), "needs a token"), ("http://127.0.0.1:1", "cannot be reached"), ("http://x/api", "is not the address")]
+    {
+        studio.fill("Link or token", text);
+        studio.click("Add studio");
+        studio.until("the reason", |app| app.state.studios.connecting.is_none() && app.state.studios.trouble.is_some());
+        assert!(studio.sees(words), "{words}");
+    }
+    studio.harness.check_accessibility();
+    assert_eq!(kept(&studio), KeptStudios::default());
+    assert_eq!(studio.app().state.studios.link, "http://x/api", "what was typed stays");
+}
+
+#[test]
+fn a_studio_of_the_network_is_listed_while_the_dialog_is_open_and_connected_to_with_a_token() {
+    let (there, link) = sharing();
+    let port = there.app().state.sharing.address().unwrap().port();
+    let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let (mdns, network) = (45_366, Network::ThisComputer { port: 45_366 });
+    let announcement = Announcement::start("Studio of Anna", &[listener], true, network).unwrap();
+    let mut studio = open(mdns);
+    studio.until("the studio", |app| app.state.studios.found.iter().any(|it| it.name == "Studio of Anna"));
+    assert!(studio.sees("needs a token") && !studio.sees("No other studio is found."));
+    studio.harness.check_accessibility();
+    let token = link.split_once("#t=").unwrap().1;
+    studio.fill("Link or token", token);
+    studio.click("Connect");
+    studio.until("the connection", |app| app.state.studios.kept.named("Studio of Anna").is_some());
+    assert_eq!(studio.app().state.studios.strangers().count(), 0, "it has one line");
+    drop(announcement);
+    studio.until("its end", |app| app.state.studios.found.is_empty());
+    assert!(studio.sees("Studio of Anna"), "what is kept stays listed");
+}
+
+#[test]
+fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
+    let (mut there, mut studio) = connected(45_367);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (job, asked, _) = there.take();
+    assert_eq!((asked.prompt.as_str(), asked.steps, asked.width, asked.height), ("a lake", 4, 64, 64));
+    assert!(asked.seed >= 0, "drawn here, so that a job that goes on later keeps it");
+    there.begin(job, vec![asked.seed]);
+    studio.until("the beginning", |app| app.state.shared.jobs.running().is_some());
+    there.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
+    let info = PictureInfo { index: 0, seed: asked.seed, cpu_math: None, merged_loras: false };
+    there.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 9) } });
+    there.done(job);
+    studio.until("the picture", |app| app.state.create.session.len() == 1 && app.state.create.session.writing() == 0);
+    studio.until("the end", |app| newest(app).is_some_and(|job| job.state == JobState::Done));
+    let picture = newest(studio.app()).unwrap().pictures[0].path.clone();
+    assert!(picture.starts_with(studio.folder.path()));
+    assert_eq!(atelier_media::read_metadata(&picture).unwrap().recipe.unwrap().studio(), Some("Studio at 127.0.0.1"));
+
+    studio.click("Use this computer");
+    let (_, recipe, _) = studio.generate();
+    assert_eq!(recipe.files, ready().files, "the model of before");
+}
+
+#[test]
+fn a_job_of_another_studio_is_cancelled_there_and_local_ones_do_not_wait_for_it() {
+    let (mut there, mut studio) = connected(45_368);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (job, asked, cancel) = there.take();
+    there.begin(job, vec![asked.seed]);
+    let remote_of = |app: &App| app.state.shared.queue.rows.iter().find(|row| row.job.device.is_some())?.engine_job;
+    studio.until("the job", |app| remote_of(app).is_some());
+    let remote = remote_of(studio.app()).unwrap();
+    studio.click("Use this computer");
+    let (local, ..) = studio.generate();
+    studio.begin(local, vec![5]);
+    studio.app_mut().engine.cancel(remote);
+    let deadline = Instant::now() + LONG;
+    while !cancel.load(Ordering::Relaxed) {
+        assert!(Instant::now() < deadline, "it was not cancelled there");
+        std::thread::yield_now();
+    }
+    there.port.send(Event::End { job, end: End::Cancelled });
+    let is_cancelled = |job: &QueuedJob| job.device.is_some() && job.state == JobState::Cancelled;
+    studio.until("its end", |app| app.state.shared.queue.rows.iter().any(|row| is_cancelled(&row.job)));
+    studio.done(local);
+}
+
+#[test]
+fn what_another_studio_cannot_take_is_named_and_one_that_is_gone_fails_its_job() {
+    let (_there, mut studio) = connected(45_369);
+    studio.app_mut().state.shared.next.recipe.seamless_x = true;
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let sentence = studio.app().state.shared.error.as_ref().unwrap().advice.sentence.clone();
+    assert!(sentence.contains("seamless tiling"), "{sentence}");
+    assert!(newest(studio.app()).is_none(), "nothing is sent");
+
+    studio.app_mut().state.shared.next.recipe.seamless_x = false;
+    std::fs::remove_file(Paths::beneath(studio.folder.path()).studios_file()).unwrap();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.until("the end", |app| newest(app).is_some_and(|job| job.state == JobState::Failed));
+    assert!(newest(studio.app()).unwrap().reason.as_ref().unwrap().contains("no longer among your studios"));
+}
+
+#[test]
+fn a_model_of_this_computer_takes_the_place_of_another_studios() {
+    let (_there, mut studio) = connected(45_370);
+    studio.app_mut().state.shared.next.recipe.files.set(FileRole::Model, "/models/other.safetensors");
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.shared.next.studio, None);
+}
