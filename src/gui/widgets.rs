@@ -585,6 +585,11 @@ pub(crate) fn fold_chevron(ui: &mut Ui, openness: f32, response: &Response) {
     icons::chevron(ui.painter(), response.rect.center(), openness * 0.25, color);
 }
 
+/// A field of a whole number. An arrow key changes it by its speed, so that of egui, a quarter, would change nothing.
+pub(crate) fn whole_number<N: Numeric, R: Numeric>(number: &mut N, range: RangeInclusive<R>) -> DragValue<'_> {
+    DragValue::new(number).range(range).speed(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

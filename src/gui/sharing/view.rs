@@ -3,7 +3,7 @@
 use atelier_core::format::file_size;
 use atelier_gallery::queue::Owner;
 use atelier_language::tr;
-use eframe::egui::{DragValue, Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{Key, Label, Rect, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -11,7 +11,7 @@ use crate::gui::sharing::command::Command;
 use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, wide_modal};
+use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, whole_number, wide_modal};
 use crate::http::DiskQuota;
 
 /// Width of the dialog and of its text field, in points.
@@ -96,7 +96,7 @@ fn quota(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut gigabytes = before.gigabytes();
     ui.horizontal(|ui| {
         ui.label(RichText::new(about.label()).color(theme::palette(ui).text));
-        let number = DragValue::new(&mut gigabytes).range(0..=DiskQuota::MAX_GIGABYTES).suffix(" GB");
+        let number = whole_number(&mut gigabytes, 0..=DiskQuota::MAX_GIGABYTES).suffix(" GB");
         ui.add(number).on_hover_text(about.tooltip()).accessible_name(about.label());
     });
     if gigabytes != before.gigabytes() {

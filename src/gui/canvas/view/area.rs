@@ -1,10 +1,10 @@
 //! Settings of a part that is generated: what the model sees of its surroundings, its edge, and
 //! what it begins with.
 
-use eframe::egui::{Button, DragValue, Popup, PopupCloseBehavior, Ui, vec2};
+use eframe::egui::{Button, Popup, PopupCloseBehavior, Ui, vec2};
 
 use crate::gui::icons::Icon;
-use crate::gui::widgets::{ROW_HEIGHT, Scale, bare_icon, row, slider_row};
+use crate::gui::widgets::{ROW_HEIGHT, Scale, bare_icon, row, slider_row, whole_number};
 use atelier_core::canvas::{AreaFill, AreaSettings};
 use atelier_language::tr;
 
@@ -48,7 +48,7 @@ fn feather_row(ui: &mut Ui, feather: &mut Option<u32>) {
             (true, _) => *feather = None,
             (false, None) => *feather = Some(USUAL_FEATHER),
             (false, Some(pixels)) => {
-                let number = DragValue::new(pixels).range(0..=AreaSettings::MAX_FEATHER).suffix(" px");
+                let number = whole_number(pixels, 0..=AreaSettings::MAX_FEATHER).suffix(" px");
                 ui.add(number).on_hover_text(hover).accessible_name(tr!("canvas-width-of-the-soft-edge"));
             }
         }

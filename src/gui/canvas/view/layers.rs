@@ -1,8 +1,8 @@
 //! The panel of layers.
 
 use eframe::egui::{
-    Align, Button, ComboBox, DragAndDrop, DragValue, Id, Key, Layout, Margin, Popup, Rect, RichText, ScrollArea, Sense, Slider, Stroke,
-    StrokeKind, TextEdit, Ui, Vec2, pos2, vec2,
+    Align, Button, ComboBox, DragAndDrop, Id, Key, Layout, Margin, Popup, Rect, RichText, ScrollArea, Sense, Slider, Stroke, StrokeKind,
+    TextEdit, Ui, Vec2, pos2, vec2,
 };
 
 use crate::gui::bidi;
@@ -151,7 +151,7 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
     let typed = response.on_hover_text_at_pointer(command.tooltip()).accessible_name(command.label());
     let mut is_let_go = typed.lost_focus();
     ui.horizontal(|ui| {
-        let size = DragValue::new(&mut changed.size).range(LayerText::SIZES.0..=LayerText::SIZES.1).suffix(" px");
+        let size = widgets::whole_number(&mut changed.size, LayerText::SIZES.0..=LayerText::SIZES.1).suffix(" px");
         let size = ui.add(size).on_hover_text(tr!("canvas-size-of-the-font")).accessible_name(tr!("canvas-font-size"));
         is_let_go |= size.drag_stopped() || size.lost_focus();
         ui.color_edit_button_srgb(&mut changed.colour)

@@ -106,7 +106,7 @@ fn wand(ui: &mut Ui, options: &mut ToolOptions) {
 
 /// The edge of the mask, moved and softened.
 fn selection(ui: &mut Ui, state: &State, commands: &mut Commands, options: &mut ToolOptions, width: f32) {
-    let amount = DragValue::new(&mut options.selection_px).range(1..=MAX_SELECTION_PX).suffix(" px");
+    let amount = widgets::whole_number(&mut options.selection_px, 1..=MAX_SELECTION_PX).suffix(" px");
     let tip = tr!("canvas-by-how-many-pixels");
     ui.add(amount).on_hover_text(tip).accessible_name(tr!("canvas-pixels-of-the-edge"));
     let narrow = [(Command::GrowMask, "+"), (Command::ShrinkMask, "−")];

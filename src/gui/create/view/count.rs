@@ -1,13 +1,13 @@
 //! How many pictures are made at once: beside the button that makes them.
 
-use eframe::egui::{Align2, DragValue, Popup, Response, RichText, Role, TextStyle, Ui, WidgetInfo, vec2};
+use eframe::egui::{Align2, Popup, Response, RichText, Role, TextStyle, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::command::COUNTS;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, command_control, square_button};
+use crate::gui::widgets::{command_button, command_control, square_button, whole_number};
 use atelier_core::recipe::ROWS;
 use atelier_language::tr;
 
@@ -41,7 +41,7 @@ pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, 
         ui.horizontal(|ui| {
             ui.label(RichText::new(tr!("create-other")).color(theme::palette(ui).weak));
             let mut own = state.shared.picture_count();
-            let field = DragValue::new(&mut own).range(ROWS.batch_count.limits);
+            let field = whole_number(&mut own, ROWS.batch_count.limits);
             let field = ui.add(field).on_hover_text(tr!("create-number-of-pictures-batch"));
             if field.accessible_name(tr!("create-other-number-of-pictures")).changed() {
                 commands.push(Command::SetCount(Some(own)));

@@ -145,7 +145,7 @@ fn finish_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     if let Some(upscale) = &mut recipe.upscale {
         row(ui, tr!("create-repeats"), |ui| {
             let hover = tr!("create-times-that-the-picture");
-            ui.add(DragValue::new(&mut upscale.repeats).range(Upscale::REPEATS))
+            ui.add(widgets::whole_number(&mut upscale.repeats, Upscale::REPEATS))
                 .on_hover_text(hover)
                 .accessible_name(tr!("create-repeats"));
         });

@@ -4,7 +4,7 @@
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
 use eframe::egui::{
-    Align, Button, ComboBox, DragValue, Frame, Id, Key, Label, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, ComboBox, Frame, Id, Key, Label, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::canvas::command::without_prompt;
@@ -25,7 +25,7 @@ use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, optional_row, row, setting_row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, optional_row, row, setting_row, slider_row, whole_number};
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
     CacheMode, FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache,
@@ -290,7 +290,7 @@ fn draft_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Com
         let most = recipe.steps.saturating_sub(1).max(1);
         if let Some(last) = &mut recipe.last_step {
             let hover = tr!("create-the-last-step-to");
-            ui.add(DragValue::new(last).range(1..=most).speed(0.1).prefix(tr!("create-after-step")))
+            ui.add(whole_number(last, 1..=most).prefix(tr!("create-after-step")))
                 .on_hover_text(hover)
                 .accessible_name(tr!("create-last-step"));
         }
@@ -303,9 +303,7 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
         if let Some(blend) = &mut recipe.seed_blend {
             let hover = tr!("create-variation-seed-blended-with");
-            ui.add(DragValue::new(&mut blend.seed).range(0..=MAX_SEED).speed(1.0))
-                .on_hover_text(hover)
-                .accessible_name(tr!("create-second-seed"));
+            ui.add(whole_number(&mut blend.seed, 0..=MAX_SEED)).on_hover_text(hover).accessible_name(tr!("create-second-seed"));
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
     });
@@ -368,7 +366,7 @@ fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         row(ui, tr!("create-chroma-masks"), |ui| {
             ui.checkbox(&mut recipe.chroma_dit_mask, tr!("create-picture")).on_hover_text(ROWS.chroma_dit_mask.help());
             ui.checkbox(&mut recipe.chroma_t5_mask, tr!("create-words-2")).on_hover_text(ROWS.chroma_t5_mask.help());
-            let padding = DragValue::new(&mut recipe.chroma_t5_padding).range(ROWS.chroma_t5_padding.limits);
+            let padding = whole_number(&mut recipe.chroma_t5_padding, ROWS.chroma_t5_padding.limits);
             ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name(tr!("create-words-of-padding"));
         });
     }
