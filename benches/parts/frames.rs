@@ -49,6 +49,7 @@ pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> 
         library: None,
         system_language: None,
         sharing_port: 0,
+        studios_network: atelier_peers::Network::Local,
         beside: None,
     }
 }
@@ -87,6 +88,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
         library: None,
         system_language: None,
         sharing_port: 0,
+        studios_network: atelier_peers::Network::Local,
         beside: None,
     };
     let mut harness = window(options, Settings::default());

@@ -317,9 +317,9 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
     assert_eq!(recipe.prompt, "a lake, still");
     assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora::new(path.into(), strength)));
     let ranged = ["generate", "-m", "m.gguf", "--steps", "10", "--lora", "b.gguf:0.5@0.2-0.8", "-p"];
-    let of_steps = |prompt: &str| match job(&[&ranged[..], &[prompt]].concat()).unwrap().task {
-        Task::Generate { recipe, .. } => (recipe.prompt.clone(), recipe.loras.clone()),
-        other => panic!("{other:?}"),
+    let of_steps = |prompt: &str| {
+        let Task::Generate { recipe, .. } = job(&[&ranged[..], &[prompt]].concat()).unwrap().task else { panic!("{prompt}") };
+        (recipe.prompt.clone(), recipe.loras.clone())
     };
     let part = |path: &str, strength, start, end| Lora { start, end, ..Lora::new(path.into(), strength) };
     let (prompt, loras) = of_steps("a lake [<lora:ink:1>:<lora:oil:0.5>:4], still");

@@ -36,9 +36,8 @@ impl FeatureCommand for Command {
         match self {
             Self::SetOn(true) if state.is_on => Err(tr!("phrases-this-is-already-on")),
             Self::SetOn(false) if !state.is_on => Err(tr!("phrases-this-is-already-off")),
-            Self::SetOn(_) => Ok(()),
             Self::Point(_) | Self::ShowAtCaret if !state.is_on => Err(tr!("phrases-switch-show-what-phrases")),
-            Self::Point(_) => Ok(()),
+            Self::SetOn(_) | Self::Point(_) => Ok(()),
             Self::ShowAtCaret => (shared.screen == Screen::Create).then_some(()).ok_or(tr!("phrases-the-prompt-is-in")),
         }
     }

@@ -71,10 +71,9 @@ pub(crate) fn refresh(state: &mut State, create: &create::State, is_free: bool, 
             Some(Shown { sentence: tr!("phrases-acted-here", words), has_heat: true })
         }
         Some(Finding::ChangedNothing) => Some(Shown { sentence: tr!("phrases-changed-nothing-here", words), has_heat: false }),
-        Some(Finding::Failed) => None,
         None if may_run => Some(Shown { sentence: tr!("phrases-finding-out-what", words), has_heat: false }),
         None if is_at_hand => Some(Shown { sentence: tr!("phrases-what-does-is-found", words), has_heat: false }),
-        None => None,
+        Some(Finding::Failed) | None => None,
     };
 }
 

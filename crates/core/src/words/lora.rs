@@ -293,7 +293,9 @@ mod tests {
 
     #[test]
     fn brackets_of_steps_say_when_a_lora_acts() {
-        let cases: [(&str, &str, &[(&str, u32, u32)]); 11] = [
+        /// A tag's name, its first step, and the one behind its last.
+        type Range = (&'static str, u32, u32);
+        let cases: [(&str, &str, &[Range]); 11] = [
             ("a lake [<lora:x:1>::5], still", "a lake, still", &[("x", 0, 5)]),
             ("a lake [<lora:x:1>:5]", "a lake", &[("x", 5, 20)]),
             ("a lake [<lora:x:1>:0.4]", "a lake", &[("x", 8, 20)]),

@@ -340,7 +340,7 @@ impl<'a> Parser<'a> {
         }
         let number = |old: usize| numbers.get(old).copied().unwrap_or_default();
         let mut spans: Vec<Span> = Vec::with_capacity(self.spans.len());
-        for span in self.spans {
+        for span in std::mem::take(&mut self.spans) {
             let kind = match span.kind {
                 SpanKind::Open(group) => SpanKind::Open(number(group)),
                 SpanKind::Header(group) => SpanKind::Header(number(group)),
