@@ -66,7 +66,7 @@ pub struct App {
     pub(super) state: State,
     pub(super) engine: Arc<Handle>,
     queue: QueueService,
-    background: Background,
+    pub(super) background: Background,
     /// `None` where this person has no library.
     library: Option<LibraryService>,
     /// `None` where this person has no folders.

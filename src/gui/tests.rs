@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use eframe::egui::accesskit::Role;
@@ -14,6 +14,7 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use crate::gui::create::session::PictureFile;
 use crate::gui::engine_waker::EngineWaker;
 use crate::gui::shared::Closing;
+use crate::gui::workers::Worker;
 use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings, ThemeChoice};
 use atelier_core::paths::Paths;
@@ -138,7 +139,18 @@ impl Studio {
         );
         let mut studio = Self { harness, port, folder };
         studio.harness.run_ok();
+        studio.until_files_are_read();
         studio
+    }
+
+    /// Waits for all that was asked of files so far: a late answer would move what a click aims at,
+    /// or take the place of what a test puts there.
+    fn until_files_are_read(&mut self) {
+        let is_read = Arc::new(AtomicBool::new(false));
+        let tell = Arc::clone(&is_read);
+        self.app().background.run(Worker::Files, || (), move |(), _, _| tell.store(true, Ordering::Release));
+        self.until("the files", |_| is_read.load(Ordering::Acquire));
+        self.harness.run_ok();
     }
 
     fn app(&self) -> &App {
@@ -203,7 +215,7 @@ impl Studio {
     }
 
     /// Asks for a picture and takes the request, as the engine does.
-    fn generate(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
+    fn generate(&mut self) -> (JobId, Recipe, Arc<AtomicBool>) {
         self.press(Modifiers::COMMAND, Key::Enter);
         self.take()
     }
@@ -220,7 +232,7 @@ impl Studio {
         }
     }
 
-    fn take(&mut self) -> (JobId, Recipe, Arc<std::sync::atomic::AtomicBool>) {
+    fn take(&mut self) -> (JobId, Recipe, Arc<AtomicBool>) {
         let Some(Request::Job { job, task: Task::Generate { recipe, .. } }) = self.next_run() else { panic!("another request") };
         let cancel = self.port.start(job).unwrap();
         (job, *recipe, cancel)

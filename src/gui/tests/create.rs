@@ -667,7 +667,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![2]);
     let sender = studio.port.sender();
-    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let flood = std::thread::spawn(move || {
         let preview = image(128, 7);
