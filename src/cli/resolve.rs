@@ -22,10 +22,10 @@ use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale, shaped_as,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
-use atelier_core::words::{LoraTag, take_loras};
+use atelier_core::words::take_loras;
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{ModelKind, Problem, open_folders};
-use atelier_studio::next_recipe::{add_named_loras, without_model};
+use atelier_studio::next_recipe::without_model;
 use atelier_studio::opened_picture::OpenedPicture;
 use atelier_studio::results::Destination;
 
@@ -471,7 +471,7 @@ fn recipe_of_flags(
         files: usual.files,
     };
     area::apply(&mut recipe, inputs, area)?;
-    add_tagged_loras(&mut recipe, &tags, lookup)?;
+    templates::add_tagged_loras(&mut recipe, &tags, lookup)?;
     // A part has the size of its crop, and a picture of the gallery tells its own.
     let has_size = recipe.changes_part() || like.is_some_and(|picture| picture.settings.width.is_some());
     let start = picture.start.as_ref().filter(|_| !has_size).and_then(|path| atelier_media::image_size(&file(path)).ok());
@@ -481,17 +481,6 @@ fn recipe_of_flags(
         recipe.height = picture.height.unwrap_or(height);
     }
     Ok((recipe, name))
-}
-
-/// Adds the LoRAs of these tags, in the steps of the recipe that they name.
-fn add_tagged_loras(recipe: &mut Recipe, tags: &[LoraTag], lookup: &Lookup<'_>) -> Result<(), UsageError> {
-    if tags.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<String> = tags.iter().map(|tag| tag.name.clone()).collect();
-    let (found, steps) = ((lookup.loras)(&names)?, recipe.steps_in_pass(0));
-    add_named_loras(&mut recipe.loras, found.into_iter().zip(tags).map(|(path, tag)| tag.lora(path, steps)));
-    Ok(())
 }
 
 /// The second pass that flags ask for.

@@ -385,7 +385,7 @@ impl App {
                 create::pictures::request_examples(create, context);
                 create::pictures::read_kept(create, models.is_known, context);
                 create::update::refresh_files(create, context);
-                create::tokens::refresh(create, context);
+                create::token_requests::refresh(create, context);
                 grid::update::refresh(grid, context);
                 guides::update::refresh(guides, context);
                 if devices::requests::refresh(devices, context) {

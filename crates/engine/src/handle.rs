@@ -120,8 +120,10 @@ impl Handle {
     #[must_use]
     pub fn open_outside(&self, announce: impl FnOnce(JobId)) -> OutsideJob {
         let job = JobId(self.next_job.fetch_add(1, Ordering::Relaxed));
+        // First there, so that who hears of it can cancel it; it sends nothing yet.
+        let outside = OutsideJobs::open(&self.outside, job, &self.events);
         announce(job);
-        OutsideJobs::open(&self.outside, job, &self.events)
+        outside
     }
 
     /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query

@@ -171,6 +171,13 @@ impl StoredRecipe {
         Self { model, ..self }
     }
 
+    /// With the pictures of the recipe that was asked for in place of those that another studio kept
+    /// for it under names of its own.
+    #[must_use]
+    pub fn with_pictures_of(self, asked: Self) -> Self {
+        Self { settings: self.settings.with_pictures_of(asked.settings), ..self }
+    }
+
     /// With the name of the studio that made it for this one.
     #[must_use]
     pub fn made_on(self, studio: &str) -> Self {

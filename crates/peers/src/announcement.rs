@@ -124,8 +124,11 @@ mod tests {
 
     /// Longer than a name is probed and announced on the slowest machine: reaching it is a failure.
     const LIMIT: Duration = Duration::from_mins(1);
-    /// A port that nothing else here speaks mDNS at.
-    const NETWORK: Network = Network::ThisComputer { port: 45_353 };
+    /// A port that nobody has: another run of this test may be under way.
+    fn network() -> Network {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        Network::ThisComputer { port: socket.local_addr().unwrap().port() }
+    }
 
     #[test]
     fn a_server_of_this_computer_alone_is_not_announced() {
@@ -139,8 +142,9 @@ mod tests {
     #[test]
     fn an_announced_studio_is_found_until_it_says_goodbye() {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 7861));
-        let announced = Announcement::start("Studio of Anna", &[address], true, NETWORK).unwrap();
-        let mut browser = Browser::start(NETWORK).unwrap();
+        let network = network();
+        let announced = Announcement::start("Studio of Anna", &[address], true, network).unwrap();
+        let mut browser = Browser::start(network).unwrap();
         let until = |browser: &mut Browser, count: usize| {
             let deadline = Instant::now() + LIMIT;
             while browser.studios().len() != count {

@@ -26,6 +26,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_WITHIN: Duration = Duration::from_mins(2);
 const SILENCE: Duration = Duration::from_mins(1);
 const CANCEL_WITHIN: Duration = Duration::from_secs(15);
+/// Longest time that a whole answer takes.
+const BODY_WITHIN: Duration = Duration::from_mins(10);
 /// Time between two looks whether the job is to be cancelled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Most bytes of an answer that is JSON, of one that says why not, and of a picture.
@@ -144,7 +146,8 @@ impl Studio {
     /// Cancels a job. Where it cannot be told so, it goes on there.
     pub fn cancel(&self, job: &RemoteJob) {
         let told = self.runtime.block_on(async {
-            let response = self.ask(Method::POST, &["sdcpp", "v1", "jobs", &job.0, "cancel"], None).await?;
+            let route = ["sdcpp", "v1", "jobs", &job.0, "cancel"];
+            let response = timeout(CANCEL_WITHIN, self.ask(Method::POST, &route, None)).await.unwrap_or_else(|_| Err(self.lost()))?;
             Ok::<_, StudioError>(response.status())
         });
         // One that has ended already is a conflict.
@@ -202,8 +205,11 @@ impl Studio {
         if response.content_length().is_some_and(|bytes| bytes > max_bytes as u64) {
             return Err(too_large());
         }
-        let mut bytes = Vec::new();
+        let (mut bytes, began) = (Vec::new(), Instant::now());
         loop {
+            if began.elapsed() > BODY_WITHIN {
+                return Err(self.lost());
+            }
             match timeout(SILENCE, response.chunk()).await {
                 Ok(Ok(Some(piece))) if bytes.len() + piece.len() > max_bytes => return Err(too_large()),
                 Ok(Ok(Some(piece))) => bytes.extend_from_slice(&piece),
@@ -268,9 +274,13 @@ impl FollowedJob<'_> {
             if self.is_over {
                 return Ok(None);
             }
-            if self.cancelled.is_none() && is_cancelled() {
-                self.studio.cancel(&self.job);
-                self.cancelled = Some(Instant::now());
+            match self.cancelled {
+                None if is_cancelled() => {
+                    self.studio.cancel(&self.job);
+                    self.cancelled = Some(Instant::now());
+                }
+                Some(at) if at.elapsed() > CANCEL_WITHIN => return Err(StudioError::Cancelled),
+                _ => {}
             }
             let Self { studio, response, .. } = self;
             // Made within the runtime, whose clock it needs.
@@ -282,7 +292,6 @@ impl FollowedJob<'_> {
                     self.unread.extend(events);
                 }
                 Ok(Ok(None) | Err(_)) => return Err(self.end_without_word()),
-                Err(_) if self.cancelled.is_some_and(|at| at.elapsed() > CANCEL_WITHIN) => return Err(StudioError::Cancelled),
                 Err(_) if self.heard.elapsed() > SILENCE => return Err(self.end_without_word()),
                 Err(_) => {}
             }

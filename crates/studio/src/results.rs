@@ -74,8 +74,12 @@ impl Destination {
         let Picture { info, image, .. } = picture;
         let metadata = |asked: &Recipe| {
             let said = atelier_media::read_metadata(received.path()).ok().and_then(|it| it.recipe);
-            let asked = || StoredRecipe::of(asked, *info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
-            Metadata::made_on(studio, said.unwrap_or_else(asked), image)
+            let asked = StoredRecipe::of(asked, *info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
+            let stored = match said {
+                Some(said) => said.with_pictures_of(asked),
+                None => asked,
+            };
+            Metadata::made_on(studio, stored, image)
         };
         let path = match self {
             Self::Folder { folder, recipe } => {

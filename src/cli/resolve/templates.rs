@@ -8,9 +8,10 @@ use super::lookup::{Lookup, ResolvedRecipe};
 use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_core::recipe::seed_after;
-use atelier_core::words::take_loras;
+use atelier_core::recipe::{Recipe, seed_after};
+use atelier_core::words::{LoraTag, take_loras};
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
+use atelier_studio::next_recipe::add_named_loras;
 
 /// A longer file is no list of prompts.
 const MAX_BYTES: u64 = 16 << 20;
@@ -73,7 +74,7 @@ fn pictures(
     let mut all = Vec::new();
     for mut recipe in chosen.recipes {
         let (prompt, tags) = take_loras(&recipe.prompt);
-        super::add_tagged_loras(&mut recipe, &tags, lookup)?;
+        add_tagged_loras(&mut recipe, &tags, lookup)?;
         recipe.prompt = prompt;
         // What holds for all of them is said once.
         let mut own = std::mem::take(&mut notes);
@@ -100,4 +101,15 @@ fn prompts(file: &Path) -> Result<Vec<String>, UsageError> {
         return Err(failed(format!("has {} prompts; {MAX_PROMPTS} are read at most", lines.len())));
     }
     Ok(lines)
+}
+
+/// Adds the LoRAs of these tags, in the steps of the recipe that they name.
+pub(super) fn add_tagged_loras(recipe: &mut Recipe, tags: &[LoraTag], lookup: &Lookup<'_>) -> Result<(), UsageError> {
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = tags.iter().map(|tag| tag.name.clone()).collect();
+    let (found, steps) = ((lookup.loras)(&names)?, recipe.steps_in_pass(0));
+    add_named_loras(&mut recipe.loras, found.into_iter().zip(tags).map(|(path, tag)| tag.lora(path, steps)));
+    Ok(())
 }

@@ -125,10 +125,16 @@ impl RemoteRun<'_> {
     /// Sends the job and hears of it until its end.
     fn follow(&self, progress: &mut RemoteProgress, report: &mut JobReport<'_, '_>, index: &mut PictureIndex) -> Result<End, StudioError> {
         let job = self.studio.start(self.asked)?;
-        let mut followed = self.studio.follow(&job)?;
+        // Nobody would hear of it any more.
+        let give_up = |error: &StudioError| {
+            if !matches!(error, StudioError::Cancelled) {
+                self.studio.cancel(&job);
+            }
+        };
+        let mut followed = self.studio.follow(&job).inspect_err(give_up)?;
         let (is_useless, is_told) = (Cell::new(false), Cell::new(false));
         loop {
-            let event = followed.next(&|| self.interrupt.pressed() || is_useless.get())?;
+            let event = followed.next(&|| self.interrupt.pressed() || is_useless.get()).inspect_err(give_up)?;
             if self.interrupt.pressed() && !is_told.replace(true) {
                 report.stopping();
             }
@@ -179,6 +185,9 @@ impl RemoteRun<'_> {
         report: &mut JobReport<'_, '_>,
         index: &mut PictureIndex,
     ) -> Result<bool, StudioError> {
+        if number >= self.asked.pictures.max(1) {
+            return Err(self.studio.bad_picture(&tr!("studio-nobody-asked-for-it")));
+        }
         let received = self.studio.picture(job, number)?;
         let image = received.fine_image().map_err(|error| self.studio.bad_picture(&error))?;
         if progress.begin.is_none() {

@@ -168,6 +168,11 @@ fn add(
     studio.name().clone_into(&mut located.name);
     let models = studio.models()?;
     let mut kept = kept(file)?;
+    if name.is_none()
+        && let Some(other) = kept.named(&located.name).filter(|it| it.address != located.address)
+    {
+        anyhow::bail!("a studio named {} is kept already, at {}; choose another name with --name", other.name, other.address);
+    }
     let added = KeptStudio { name: located.name, address: located.address, token: located.token };
     let line = StudioLine::Studio {
         name: added.name.clone(),

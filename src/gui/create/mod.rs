@@ -29,6 +29,7 @@ pub mod state;
 pub mod step_previews;
 pub mod steps;
 pub(crate) mod templates;
+pub(crate) mod token_requests;
 pub mod tokens;
 pub(crate) mod update;
 pub(crate) mod view;

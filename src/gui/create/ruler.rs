@@ -129,12 +129,14 @@ pub(crate) fn moved(recipe: &Recipe, border: Border, at: u32) -> Option<Recipe> 
 /// of this session. `None` where one of them computes all of its steps. `count`: of the pictures.
 #[must_use]
 pub(crate) fn first_computed(session: &Session, recipe: &Recipe, count: u32) -> Option<u32> {
-    if recipe.seed < 0 {
+    /// Newest pictures of a seed that are looked at: this is asked in each frame.
+    const MAX_LOOKED_AT: usize = 8;
+    if recipe.seed < 0 || (recipe.earlier_steps.is_empty() && !recipe.changes_over_steps()) {
         return None;
     }
     let of_picture = |by| {
         let next = Recipe { seed: seed_after(recipe.seed, by), ..recipe.clone() };
-        let made = session.iter().filter(|it| it.is_made_here && it.recipe.seed == next.seed);
+        let made = session.iter().filter(|it| it.is_made_here && it.recipe.seed == next.seed).take(MAX_LOOKED_AT);
         made.filter_map(|it| next.first_computed_step(&it.recipe)).max()
     };
     let firsts: Option<Vec<u32>> = (0..i64::from(count.max(1))).map(of_picture).collect();

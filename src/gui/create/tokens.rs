@@ -6,17 +6,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::gui::context::Context;
-use crate::gui::create::state::State;
-use crate::gui::due;
-use crate::gui::shared::Screen;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{NotCounted, PromptTokens, Reach, TokenCounter};
 use atelier_library::Family;
 use atelier_studio::debounce::Debounce;
-
-/// Seconds without a key before tokens are counted.
-const DELAY_SECS: f64 = 0.25;
 
 /// One of the two fields of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,20 +31,20 @@ pub struct CountedPrompt {
 
 /// What is counted: another answer than that for this is stale.
 #[derive(Clone, Debug, PartialEq)]
-struct Question {
-    prompt: String,
-    negative_prompt: String,
+pub(super) struct Question {
+    pub(super) prompt: String,
+    pub(super) negative_prompt: String,
     embeddings: Vec<PathBuf>,
     family: Family,
 }
 
 impl Question {
-    fn of(recipe: &Recipe, family: Family) -> Self {
+    pub(super) fn of(recipe: &Recipe, family: Family) -> Self {
         let Recipe { prompt, negative_prompt, embeddings, .. } = recipe.clone();
         Self { prompt, negative_prompt, embeddings, family }
     }
 
-    fn is_of(&self, recipe: &Recipe, family: Family) -> bool {
+    pub(super) fn is_of(&self, recipe: &Recipe, family: Family) -> bool {
         self.prompt == recipe.prompt
             && self.negative_prompt == recipe.negative_prompt
             && self.embeddings == recipe.embeddings
@@ -59,7 +52,7 @@ impl Question {
     }
 
     /// Counts both prompts. Blocks.
-    fn answer(self, counter: &Mutex<TokenCounter>) -> (Self, [CountedPrompt; 2]) {
+    pub(super) fn answer(self, counter: &Mutex<TokenCounter>) -> (Self, [CountedPrompt; 2]) {
         let mut counter = counter.lock();
         let counted = [&self.prompt, &self.negative_prompt]
             .map(|text| CountedPrompt { text: text.clone(), tokens: counter.count(text, &self.embeddings, self.family) });
@@ -81,10 +74,10 @@ pub(crate) struct Marks {
 /// The prompts in tokens, as far as they are known.
 #[derive(Default)]
 pub struct TokenCounts {
-    counter: Arc<Mutex<TokenCounter>>,
-    answered: Option<(Question, [CountedPrompt; 2])>,
-    changed: Debounce<Question>,
-    is_counting: bool,
+    pub(super) counter: Arc<Mutex<TokenCounter>>,
+    pub(super) answered: Option<(Question, [CountedPrompt; 2])>,
+    pub(super) changed: Debounce<Question>,
+    pub(super) is_counting: bool,
 }
 
 impl TokenCounts {
@@ -124,7 +117,7 @@ impl TokenCounts {
         unread.get(..end).map(str::trim_end)
     }
 
-    fn take(&mut self, answer: (Question, [CountedPrompt; 2])) {
+    pub(super) fn take(&mut self, answer: (Question, [CountedPrompt; 2])) {
         self.is_counting = false;
         self.answered = Some(answer);
     }
@@ -132,43 +125,6 @@ impl TokenCounts {
 
 fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
-}
-
-/// Has the prompts counted where they are others than those that were counted last.
-pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
-    let counts = &mut state.tokens;
-    if context.shared.screen != Screen::Create || counts.is_counting {
-        return;
-    }
-    let recipe = &context.shared.next.recipe;
-    let Some(family) = context.shared.known_family() else {
-        counts.answered = None;
-        return counts.changed.reset();
-    };
-    if counts.answered.as_ref().is_some_and(|(question, _)| question.is_of(recipe, family)) {
-        return counts.changed.reset();
-    }
-    let question = || Question::of(recipe, family);
-    if let Some(secs) = counts.changed.remaining_secs(|it| it.is_of(recipe, family), question, context.egui.time(), DELAY_SECS) {
-        return due::wake_in(context.egui, f64::from(secs));
-    }
-    counts.changed.reset();
-    counts.is_counting = true;
-    let (question, counter) = (question(), Arc::clone(&counts.counter));
-    let failed = question.clone();
-    context.run_alone(
-        "tokens",
-        move || question.answer(&counter),
-        move |answer, features, _| {
-            let uncounted = |text: &String| CountedPrompt { text: text.clone(), tokens: Err(NotCounted::Failed) };
-            let answer = answer.unwrap_or_else(|error| {
-                tracing::warn!("tokens could not be counted: {error}");
-                let counted = [&failed.prompt, &failed.negative_prompt].map(uncounted);
-                (failed, counted)
-            });
-            features.create.tokens.take(answer);
-        },
-    );
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ pub(crate) fn draft(picture: &Recipe, without: Option<&Phrase>, opened: &Recipe)
         None => picture.prompt.clone(),
     };
     // Numbers of steps in a prompt, and noise levels, mean other steps where there are fewer.
-    let keeps_steps = !picture.sigmas.is_empty() || Prompt::parse(&picture.prompt).changes_over_steps();
+    let changes = |text: &String| Prompt::parse(text).changes_over_steps();
+    let keeps_steps = !picture.sigmas.is_empty() || [&picture.prompt, &picture.negative_prompt].into_iter().any(changes);
     let longest = f64::from(picture.width.max(picture.height).max(1));
     let share = SIDE_SHARE.min(f64::from(MAX_SIDE) / longest);
     let side = |side: u32| ((f64::from(side) * share) as u32 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(MIN_SIDE).min(side);

@@ -55,7 +55,10 @@ pub(crate) fn refresh(state: &mut State, create: &create::State, is_free: bool, 
     let wanted = picture.and_then(|picture| Some((picture, wanted(state, picture, context)?)));
     let Some((picture, wanted)) = wanted else { return stop(state, context) };
     // A pointer that rests loads no model; who asks for it by a command waits for that.
-    let is_at_hand = state.asked.as_ref() == Some(&wanted) || context.shared.chosen_resident().is_some();
+    let next = &context.shared.next.recipe;
+    // With other settings of opening, as seamless sides, it would be loaded anew.
+    let opens_none = || draft(&picture.recipe, None, next).is_some_and(|draft| draft.opens_like(next));
+    let is_at_hand = state.asked.as_ref() == Some(&wanted) || (context.shared.chosen_resident().is_some() && opens_none());
     let may_run = is_free && is_at_hand;
     if !may_run || state.run.as_ref().is_some_and(|run| !run.serves(&wanted)) {
         stop(state, context);

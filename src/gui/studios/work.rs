@@ -45,7 +45,7 @@ pub(super) struct Connected {
 /// Keeps a studio, once it has let this computer in. A token that is kept for this very address is
 /// used where the link has none.
 pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Connected, Advice> {
-    let mut kept = read(file)?;
+    let kept = read(file)?;
     let StudioLink { address, token } = link;
     let known = kept.at(&address);
     let name = known.map_or(name, |it| it.name.as_str()).to_owned();
@@ -53,10 +53,17 @@ pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Conne
     let asked = Studio::new(&name, address.clone(), token.clone()).map_err(|error| error.advice())?;
     let name = asked.name().to_owned();
     // A name in the network can be anybody's: nobody takes the place of one that is kept.
-    if let Some(other) = kept.named(&name).filter(|it| it.address != address) {
-        return Err(Advice::new(tr!("studios-a-studio-named-is", name, address = other.address), tr!("studios-forget-that-one-first")));
-    }
+    let is_free = |kept: &KeptStudios| match kept.named(&name).filter(|it| it.address != address) {
+        Some(other) => {
+            Err(Advice::new(tr!("studios-a-studio-named-is", name = name, address = other.address), tr!("studios-forget-that-one-first")))
+        }
+        None => Ok(()),
+    };
+    is_free(&kept)?;
     let models = asked.models().map_err(|error| error.advice())?;
+    // That took a while, in which others may have been kept or forgotten.
+    let mut kept = read(file)?;
+    is_free(&kept)?;
     let studio = KeptStudio { name, address, token };
     if !kept.keep(studio.clone()) {
         return Err(Advice::new(tr!("studios-too-many-studios-are"), tr!("studios-forget-one-first")));

@@ -11,6 +11,11 @@ use crate::gui::tests::*;
 /// Where windows of other tests look: a port that nobody announces anything at.
 pub(super) const NETWORK: Network = Network::ThisComputer { port: 45_363 };
 
+/// A port that nobody has: another run of these tests may be under way.
+fn free_port() -> u16 {
+    std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap().local_addr().unwrap().port()
+}
+
 /// A window that shares its models with Anna, and the link that it has for her.
 fn sharing() -> (Studio, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +73,7 @@ fn kept(studio: &Studio) -> KeptStudios {
 #[test]
 fn a_studio_is_added_by_its_link_kept_with_its_models_and_forgotten() {
     let (_there, link) = sharing();
-    let mut studio = open(45_364);
+    let mut studio = open(free_port());
     assert!(studio.sees("None yet.") && studio.sees("No other studio is found."), "it says what to do");
     studio.harness.check_accessibility();
     studio.fill("Link or token", &link);
@@ -94,7 +99,7 @@ fn a_studio_is_added_by_its_link_kept_with_its_models_and_forgotten() {
 #[test]
 fn a_link_that_does_not_lead_to_a_studio_is_said_and_not_kept() {
     let (_there, link) = sharing();
-    let mut studio = open(45_365);
+    let mut studio = open(free_port());
     let without_token = link.split('#').next().unwrap().to_owned();
     for (text, words) in
         [(without_token.as_str(), "needs a token"), ("http://127.0.0.1:1", "cannot be reached"), ("http://x/api", "is not the address")]
@@ -114,7 +119,8 @@ fn a_studio_of_the_network_is_listed_while_the_dialog_is_open_and_connected_to_w
     let (there, link) = sharing();
     let port = there.app().state.sharing.address().unwrap().port();
     let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let (mdns, network) = (45_366, Network::ThisComputer { port: 45_366 });
+    let mdns = free_port();
+    let network = Network::ThisComputer { port: mdns };
     let announcement = Announcement::start("Studio of Anna", &[listener], true, network).unwrap();
     let mut studio = open(mdns);
     studio.until("the studio", |app| app.state.studios.found.iter().any(|it| it.name == "Studio of Anna"));
@@ -132,7 +138,7 @@ fn a_studio_of_the_network_is_listed_while_the_dialog_is_open_and_connected_to_w
 
 #[test]
 fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
-    let (mut there, mut studio) = connected(45_367);
+    let (mut there, mut studio) = connected(free_port());
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, _) = there.take();
     assert_eq!((asked.prompt.as_str(), asked.steps, asked.width, asked.height), ("a lake", 4, 64, 64));
@@ -156,7 +162,7 @@ fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
 
 #[test]
 fn a_job_of_another_studio_is_cancelled_there_and_local_ones_do_not_wait_for_it() {
-    let (mut there, mut studio) = connected(45_368);
+    let (mut there, mut studio) = connected(free_port());
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, cancel) = there.take();
     there.begin(job, vec![asked.seed]);
@@ -180,7 +186,7 @@ fn a_job_of_another_studio_is_cancelled_there_and_local_ones_do_not_wait_for_it(
 
 #[test]
 fn what_another_studio_cannot_take_is_named_and_one_that_is_gone_fails_its_job() {
-    let (_there, mut studio) = connected(45_369);
+    let (_there, mut studio) = connected(free_port());
     studio.app_mut().state.shared.next.recipe.seamless_x = true;
     studio.press(Modifiers::COMMAND, Key::Enter);
     let sentence = studio.app().state.shared.error.as_ref().unwrap().advice.sentence.clone();
@@ -196,7 +202,7 @@ fn what_another_studio_cannot_take_is_named_and_one_that_is_gone_fails_its_job()
 
 #[test]
 fn a_model_of_this_computer_takes_the_place_of_another_studios() {
-    let (_there, mut studio) = connected(45_370);
+    let (_there, mut studio) = connected(free_port());
     studio.app_mut().state.shared.next.recipe.files.set(FileRole::Model, "/models/other.safetensors");
     studio.harness.run_ok();
     assert_eq!(studio.app().state.shared.next.studio, None);

@@ -229,6 +229,21 @@ macro_rules! settings {
                 matches!(self.init, Some(Some(_)))
             }
 
+            /// With the pictures of another one in place of its own, where both have such.
+            #[must_use]
+            pub fn with_pictures_of(mut self, other: Self) -> Self {
+                if self.has_start_picture() && other.has_start_picture() {
+                    self.init = other.init;
+                }
+                if matches!(self.mask, Some(Some(_))) && matches!(other.mask, Some(Some(_))) {
+                    self.mask = other.mask;
+                }
+                if self.reference_images.as_ref().map(Vec::len) == other.reference_images.as_ref().map(Vec::len) {
+                    self.reference_images = other.reference_images;
+                }
+                self
+            }
+
             /// The recipe within its limits, and a sentence on everything that was not read or was
             /// changed. `find` gives a file's path; what is not found is left out.
             pub fn restore(self, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {

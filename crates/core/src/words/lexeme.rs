@@ -1,7 +1,7 @@
 //! The small forms: where one begins at a place of the text, its end. Each looks no further than its
 //! own letters, or a bounded way, so that the whole takes time in proportion to the text.
 
-use super::lora::lora_at;
+use super::lora_text::lora_at;
 use super::span::{SpanKind, When};
 
 /// The most bytes of a wildcard's name, and of the text between options.

@@ -17,6 +17,7 @@ mod edit;
 mod expand;
 mod lexeme;
 mod lora;
+mod lora_text;
 mod over_steps;
 mod parse;
 mod phrases;

@@ -191,7 +191,8 @@ impl Clock<'_> {
         let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
         rates.allocate_per_sec = per_sec(self.median(copy(OperationKind::Allocate(bytes)))?);
         if device.kind == DeviceKind::Cpu {
-            rates.load_per_sec = read_secs.recip();
+            // Infinity is no number in a file, and would cost all that is in it.
+            rates.load_per_sec = if read_secs > 0.0 { read_secs.recip() } else { 0.0 };
         } else {
             rates.copy_to_per_sec = per_sec(self.median(copy(OperationKind::Upload(bytes)))?);
             rates.copy_from_per_sec = per_sec(self.median(copy(OperationKind::Download(bytes)))?);
@@ -373,13 +374,15 @@ mod tests {
             kept
         };
         let first = until(2, PartialMeasurement::default());
-        assert_eq!(first.iter().map(|it| it.done).collect::<Vec<_>>(), [0, 1, 2], "starts and copies come first");
+        let done = |kept: &[PartialMeasurement]| kept.iter().map(|it| it.done).collect::<Vec<_>>();
+        // On a busy machine further ones are passed over, which takes no time.
+        assert!(done(&first).starts_with(&[0, 1, 2]), "starts and copies come first: {:?}", done(&first));
         let before = first.last().unwrap();
         // As it is read from a file.
         let read: PartialMeasurement = serde_json::from_slice(&serde_json::to_vec(before).unwrap()).unwrap();
         assert_eq!((&read.base, read.done, &read.book), (&before.base, before.done, &before.book));
-        let later = until(3, read);
-        assert_eq!(later.iter().map(|it| it.done).collect::<Vec<_>>(), [3]);
-        assert!(later[0].base == before.base && later[0].book.samples > before.book.samples && later[0].secs > before.secs);
+        let later = until(before.done + 1, read);
+        assert_eq!(later[0].done, before.done + 1);
+        assert!(later[0].base == before.base && later[0].book.samples >= before.book.samples && later[0].secs > before.secs);
     }
 }

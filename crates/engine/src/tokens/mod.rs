@@ -93,6 +93,10 @@ impl TokenCounter {
         if words.trim().is_empty() {
             return Ok(TokenCounts::default());
         }
+        // What is chosen stands without the brackets that parted it.
+        if longest_run(&words, encoder.kind == TokenizerKind::Clip) > MAX_RUN_BYTES {
+            return Err(NotCounted::TooLong);
+        }
         let tokens: Vec<(&str, usize)> = embeddings.iter().map(|it| (it.token.as_str(), it.count)).collect();
         let counted = self.tokenizer(encoder.kind)?.count(&words, encoder.reading, encoder.break_fills(), &tokens);
         counted.map_err(|error| failed(&error))
@@ -184,8 +188,11 @@ fn cuts(text: &str) -> Vec<usize> {
 /// digits, or others that are not blank. `ascii`: letters are those of ASCII alone.
 fn longest_run(text: &str, ascii: bool) -> usize {
     let kind = |letter: char| {
-        let is_letter = if ascii { letter.is_ascii_alphanumeric() } else { letter.is_alphanumeric() };
-        (letter.is_whitespace(), is_letter)
+        // To CLIP a blank of Japanese is a letter as any other.
+        if ascii {
+            return (letter.is_ascii_whitespace(), letter.is_ascii_alphanumeric());
+        }
+        (letter.is_whitespace(), letter.is_alphanumeric())
     };
     let (mut longest, mut run, mut before) = (0, 0, None);
     for letter in text.chars() {

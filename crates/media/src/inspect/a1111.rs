@@ -46,12 +46,15 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
     let steps = pairs.get("Steps").and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
+    let version = pairs.text("Version");
+    // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
+    let reads_brackets = version.as_deref().is_some_and(|version| version.starts_with("Atelier "));
     let lora = |tag: LoraTag| {
-        let Lora { strength, encoder_strength, start, end, .. } = tag.lora(PathBuf::new(), steps);
+        let lora = tag.lora(PathBuf::new(), steps);
+        let Lora { strength, encoder_strength, start, end, .. } = if reads_brackets { lora } else { lora.in_all_steps() };
         let hash = hash_of(&format!("lora:{}", tag.name)).or_else(|| lora_hashes.get(&tag.name).cloned());
         PictureLora { name: tag.name, hash, strength, encoder_strength, start, end }
     };
-    let version = pairs.text("Version");
     let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();
     let model = PictureModel::of(pairs.text("Model"), pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
     let vae = PictureModel::of(pairs.text("VAE"), pairs.hash("VAE hash").or_else(|| hash_of("vae")));

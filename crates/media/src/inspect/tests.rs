@@ -123,6 +123,16 @@ fn what_is_not_understood_stays_visible() {
 }
 
 #[test]
+fn brackets_round_a_lora_are_steps_in_our_own_texts_alone() {
+    let range = |version: &str| {
+        let text = format!("a lake [<lora:ink:0.8>::5]\nSteps: 20, Sampler: Euler, Seed: 1, Size: 64x64, Version: {version}");
+        let settings = a1111::settings(&text).unwrap();
+        (settings.loras[0].start, settings.loras[0].end)
+    };
+    assert_eq!((range("Atelier 0.1.0"), range("v1.10.1")), ((0.0, 0.25), (0.0, 1.0)));
+}
+
+#[test]
 fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
     let expected = PictureHires { scale: 2.0, size: None, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };

@@ -144,6 +144,10 @@ impl NextRecipe {
     /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list; not
     /// those behind a square bracket that is still open, since its end may say when they act.
     pub fn take_prompt_loras(&mut self) {
+        // Another studio finds them by their names.
+        if self.studio.is_some() {
+            return;
+        }
         let mut recipe = std::mem::take(&mut self.recipe);
         self.take_loras_if(&mut recipe, |tag| !tag.is_in_open_bracket);
         self.recipe = recipe;
@@ -151,6 +155,10 @@ impl NextRecipe {
 
     /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list.
     pub fn take_loras_of(&self, recipe: &mut Recipe) {
+        // A recipe without files is one for another studio, which finds them by their names.
+        if self.studio.is_some() && recipe.files.is_empty() {
+            return;
+        }
         self.take_loras_if(recipe, |_| true);
     }
 
@@ -338,5 +346,18 @@ mod tests {
         assert_eq!(next.recipe.prompt, "a lake <lora:pen:1>");
         assert_eq!(next.recipe.loras, [Lora { end: 0.25, ..Lora::new("/l/ink.safetensors".into(), 0.5) }]);
         assert_eq!(next.unknown_loras(), ["pen"]);
+    }
+
+    #[test]
+    fn a_lora_for_another_studio_stays_in_the_prompt() {
+        let mut next = NextRecipe::new(Recipe { steps: 20, ..Recipe::default() }, false, Err(String::new()));
+        next.lora_files = vec!["/l/ink.safetensors".into()];
+        next.studio = Some(StudioModel { studio: "Studio of Anna".into(), model: "big".into() });
+        next.recipe.prompt = "a lake <lora:ink:0.5>".into();
+        next.take_prompt_loras();
+        let mut job = Recipe { files: ModelFiles::default(), prompt: "a <lora:ink:1>".into(), ..next.recipe.clone() };
+        next.take_loras_of(&mut job);
+        assert_eq!((next.recipe.prompt.as_str(), job.prompt.as_str()), ("a lake <lora:ink:0.5>", "a <lora:ink:1>"));
+        assert!(next.recipe.loras.is_empty() && job.loras.is_empty());
     }
 }

@@ -10,7 +10,7 @@ use atelier_gallery::queue::{JobOutcome, Pace, QueuedJob, QueuedJobId, StepProgr
 
 use super::policy::ActiveState;
 use super::predict::Progressed;
-use super::remote::RemoteRun;
+use super::remote_run::RemoteRun;
 
 /// Time between two notes of a job's step on the disk.
 const NOTE_INTERVAL: Duration = Duration::from_secs(5);

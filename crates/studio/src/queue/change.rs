@@ -7,7 +7,7 @@ use atelier_gallery::queue::{JobOutcome, PauseMode, QueuedJobId, StepProgress};
 
 use super::active::ActiveJob;
 use super::message::QueueRequest;
-use super::remote::MadeOn;
+use super::remote_run::MadeOn;
 
 /// Something that is to be written.
 pub(super) enum Change {

@@ -17,7 +17,7 @@ use atelier_media::{Metadata, PictureError, StoredRecipe, encode_picture, pictur
 use crate::made_from;
 use crate::picture_index::add_own_folder;
 use crate::queue::message::KeptPicture;
-use crate::queue::remote::MadeOn;
+use crate::queue::remote_run::MadeOn;
 use crate::results;
 
 /// A picture was not kept.
@@ -103,11 +103,11 @@ pub(super) fn keep_picture(
 /// said, or else those that were asked for.
 fn encode_received(made_on: &MadeOn, asked: &Recipe, info: PictureInfo, picture: &Picture) -> Result<Vec<u8>, PictureError> {
     let image: &Rgb8 = &picture.image;
-    let asked = || {
-        let stored = StoredRecipe::of(asked, info, image.width(), image.height(), |_| 0);
-        stored.named(Some(made_on.model.model.clone()))
+    let asked = StoredRecipe::of(asked, info, image.width(), image.height(), |_| 0).named(Some(made_on.model.model.clone()));
+    let stored = match made_on.said.clone() {
+        Some(said) => said.with_pictures_of(asked),
+        None => asked,
     };
-    let stored = made_on.said.clone().unwrap_or_else(asked);
     let notes = [stored.notes(), picture.notes.clone()].concat();
     let stored = stored.with_notes(&notes);
     encode_picture(image, &Metadata::made_on(&made_on.model.studio, stored, image))

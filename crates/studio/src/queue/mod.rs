@@ -25,6 +25,7 @@ mod policy;
 mod predict;
 mod publish;
 mod remote;
+mod remote_run;
 mod shares;
 mod sources;
 mod subscribers;

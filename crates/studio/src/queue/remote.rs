@@ -1,7 +1,6 @@
 //! A job that another studio makes: a thread of its own asks for it there, and tells it as the
 //! engine tells its jobs, so that whoever reads those events need not know.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +17,10 @@ use atelier_gallery::queue::QueuedJob;
 use atelier_language::tr;
 use atelier_media::{PictureError, ReceivedPicture, StoredRecipe, read_image, read_metadata};
 use atelier_peers::{JobBegin, JobEvent, JobRequest, JobStatus, KeptStudios, RemoteJob, Studio, StudioError};
-use parking_lot::Mutex;
 
 use super::active::ActiveJob;
 use super::message::QueueEvent;
+use super::remote_run::RemoteRun;
 use super::worker::Worker;
 use crate::studio_model::{SENT, StudioModel, sent_mask};
 
@@ -31,7 +30,7 @@ const SEEDS: Range<i64> = 0..1_000_000_000;
 impl Worker {
     /// Has pictures of a job made by the studio of their model.
     pub(super) fn submit_to_studio(&mut self, job: &QueuedJob, model: StudioModel, pictures: Range<u32>, recipe: Recipe) {
-        let run = Arc::new(RemoteRun { model, received: Mutex::default() });
+        let run = Arc::new(RemoteRun::new(model));
         let shows_previews = !matches!(serde_json::from_str(&job.preview), Ok(PreviewOptions::Off) | Err(_));
         let (events, active) = (&self.events, &mut self.active);
         let outside = self.engine.open_outside(|number| {
@@ -44,28 +43,6 @@ impl Worker {
         let seed = if recipe.seed < 0 { rand::random_range(SEEDS) } else { recipe.seed };
         let job = RunningJob { run, recipe: Recipe { seed, ..recipe }, shows_previews, outside };
         job.start(self.options.studios.clone(), self.studio_jobs.clone());
-    }
-}
-
-/// A job that a studio makes, as the queue knows it.
-pub(super) struct RemoteRun {
-    pub(super) model: StudioModel,
-    /// The settings that the files of received pictures say, by the pictures' indexes.
-    received: Mutex<BTreeMap<u32, StoredRecipe>>,
-}
-
-/// Who made a picture, where that was another studio.
-#[derive(Clone, Debug)]
-pub(super) struct MadeOn {
-    pub(super) model: StudioModel,
-    /// The settings that its file says.
-    pub(super) said: Option<StoredRecipe>,
-}
-
-impl RemoteRun {
-    /// Who made the picture of this index.
-    pub(super) fn made_on(&self, index: u32) -> MadeOn {
-        MadeOn { model: self.model.clone(), said: self.received.lock().remove(&index) }
     }
 }
 
@@ -181,8 +158,14 @@ impl RunningJob {
             return Err(Stop::Cancelled);
         }
         let job = studio.start(&request)?;
-        let mut followed = studio.follow(&job)?;
-        while let Some(event) = followed.next(&|| self.outside.is_cancelled())? {
+        // Nobody would hear of it any more.
+        let give_up = |error: &StudioError| {
+            if !matches!(error, StudioError::Cancelled) {
+                studio.cancel(&job);
+            }
+        };
+        let mut followed = studio.follow(&job).inspect_err(give_up)?;
+        while let Some(event) = followed.next(&|| self.outside.is_cancelled()).inspect_err(give_up)? {
             match event {
                 JobEvent::State { begin, notes, .. } => {
                     if let Some(begin) = begin {
@@ -263,7 +246,7 @@ impl RunningJob {
         let said = read_metadata(received.path()).ok().and_then(|it| it.recipe);
         let notes = said.as_ref().and_then(|said| self.difference(said)).into_iter().collect();
         if let Some(said) = said {
-            self.run.received.lock().insert(index, said);
+            self.run.keep_settings(index, said);
         }
         progress.pictures.push(info);
         self.outside.send(Event::Picture { job: self.outside.id(), picture: Picture { info, notes, image: Arc::new(image) } });

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use atelier_language::tr;
-use atelier_library::Builtin;
 use eframe::egui::{Context, Id, Label, RichText, Ui};
 
 use crate::gui::command::Commands;
@@ -17,7 +16,7 @@ use crate::gui::window_command::WindowCommand;
 pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let next = &state.shared.next;
     let Some(builtin) = next.builtin.as_ref().ok().filter(|_| next.uses_builtin()) else { return };
-    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| unknown_words(ui.ctx(), builtin, words));
+    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| unknown_words(ui.ctx(), words, |words| builtin.unknown_words(words)));
     if unknown.is_empty() {
         return;
     }
@@ -31,13 +30,13 @@ pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Comm
 }
 
 /// Words that the model does not know, looked up once for a text.
-fn unknown_words(ctx: &Context, builtin: &Builtin, words: &str) -> Arc<[String]> {
+fn unknown_words(ctx: &Context, words: &str, look_up: impl FnOnce(&str) -> Vec<String>) -> Arc<[String]> {
     let id = Id::unique("unknown words");
     let known = ctx.data(|data| data.get_temp::<Arc<(String, Arc<[String]>)>>(id)).filter(|known| known.0 == words);
     if let Some(known) = known {
         return Arc::clone(&known.1);
     }
-    let unknown: Arc<[String]> = builtin.unknown_words(words).into();
+    let unknown: Arc<[String]> = look_up(words).into();
     ctx.data_mut(|data| data.insert_temp(id, Arc::new((words.to_owned(), Arc::clone(&unknown)))));
     unknown
 }
