@@ -482,8 +482,8 @@ fn gallery(world: &mut World, picture: &str) {
     let (folder, copies) = (world.home.join("art"), world.at("copies"));
     fs::create_dir_all(&folder).unwrap();
     tool_pictures().into_iter().find(|it| it.name == "a1111.png").unwrap().write(&folder).unwrap();
-    // A LoRA with a strength of its own in the text encoder.
-    let text = "a lake <lora:ink:0.25:0.5>\nSteps: 4, Sampler: Euler, Seed: 7, Size: 8x8";
+    // A LoRA with a strength of its own in the text encoder, in the steps in the middle.
+    let text = "a lake [[<lora:ink:0.25:0.5>::0.75]:0.25]\nSteps: 4, Sampler: Euler, Seed: 7, Size: 8x8, Version: Atelier 0.1.0";
     let two_strengths = world.at("two strengths.png");
     fs::write(&two_strengths, testkit::pictures::png(&[("parameters", text)])).unwrap();
     world.run(0, &["inspect", &two_strengths]);

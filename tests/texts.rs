@@ -19,6 +19,7 @@ use rust_files::rust_files;
 /// Calls whose words no person reads: names of controls, threads and textures, and the log.
 const NOT_READ: &[&str] = &[
     "Id::unique",
+    "debug_struct",
     "Id::new",
     "id_salt",
     "from_id_salt",
@@ -66,6 +67,9 @@ const NAMES: &[&str] = &[
     "Lucide",
     "Lanczos",
     "OpenRaster",
+    // Of a thread and of a plugin, which nobody reads.
+    "engine job",
+    "frame pace",
     // Of new files and folders.
     "Canvas.png",
     "Canvas.ora",
