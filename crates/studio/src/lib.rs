@@ -24,6 +24,7 @@ pub mod opened_picture;
 pub mod picture_index;
 pub mod preloading;
 pub mod queue;
+pub mod remote_job;
 pub mod results;
 pub mod settings_file;
 pub mod sheet;

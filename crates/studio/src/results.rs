@@ -9,7 +9,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::model_name;
-use atelier_media::{Metadata, PictureError, ReceivedPicture, StoredRecipe};
+use atelier_media::{Metadata, PictureError, StoredRecipe};
 
 use crate::picture_index::PictureIndex;
 
@@ -65,7 +65,7 @@ impl Destination {
     /// If the file cannot be written.
     pub fn keep_received(
         &self,
-        received: &ReceivedPicture,
+        said: Option<StoredRecipe>,
         picture: &Picture,
         (studio, model): (&str, Option<&str>),
         job: JobId,
@@ -73,7 +73,6 @@ impl Destination {
     ) -> Result<KeptPicture, PictureError> {
         let Picture { info, image, .. } = picture;
         let metadata = |asked: &Recipe| {
-            let said = atelier_media::read_metadata(received.path()).ok().and_then(|it| it.recipe);
             let asked = StoredRecipe::of(asked, *info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
             let stored = match said {
                 Some(said) => said.with_pictures_of(asked),

@@ -8,7 +8,7 @@ use atelier_peers::MAX_PICTURES;
 /// What a job of a studio has for its device, before the studio's name; no device is called so.
 const DEVICE: &str = "studio:";
 /// Settings that a studio takes, beside prompts, size and number of pictures.
-pub(crate) const SENT: [&str; 10] =
+const SENT: [&str; 10] =
     ["steps", "guidance", "distilled_guidance", "sampler", "scheduler", "eta", "flow_shift", "clip_skip", "seed", "init"];
 /// Settings that go there with the start picture, or beside it.
 const SENT_PICTURES: [&str; 2] = ["mask", "reference_images"];
@@ -71,7 +71,7 @@ pub fn studio_of(device: &str) -> Option<&str> {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn sent_mask(source: &ImageSource) -> Result<Rgb8, PictureError> {
+pub(crate) fn sent_mask(source: &ImageSource) -> Result<Rgb8, PictureError> {
     let rgba = read_rgba_image(source)?;
     let over_black = |value: u8, alpha: u8| (u32::from(value) * u32::from(alpha) / 255) as u8;
     let pixels = rgba.samples.chunks_exact(4).flat_map(|it| [it[0], it[1], it[2]].map(|value| over_black(value, it[3]))).collect();

@@ -1,14 +1,11 @@
 //! Pictures that another studio makes: a job is sent there, and what it tells is said and kept as if
 //! it were made here.
 
-use std::cell::Cell;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::locate::locate;
-use super::request::{differences, request};
+use super::request::request;
 use crate::cli::exit::Exit;
 use crate::cli::flags::GenerateFlags;
 use crate::cli::interrupt::{Interrupt, no_ctrl_c};
@@ -17,13 +14,11 @@ use crate::cli::printer::Printer;
 use crate::cli::reporter::{ProgressLine, quiet_reporter, reporter};
 use crate::cli::resolve::RemoteJobFlags;
 use atelier_core::paths::Paths;
-use atelier_core::recipe::{PictureInfo, Recipe};
 use atelier_core::sentences::sentence;
-use atelier_engine::{Begin, End, Failure, JobId, Picture, Preview, Step, Timings};
-use atelier_language::tr;
-use atelier_media::{ReceivedPicture, read_metadata};
-use atelier_peers::{JobBegin, JobEvent, JobRequest, JobStatus, RemoteJob, Studio, StudioError};
+use atelier_engine::{Begin, JobId, Preview, Step};
+use atelier_peers::{Studio, StudioError};
 use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::remote_job::{Difference, RemoteListener, RemotePicture, make};
 use atelier_studio::results::Destination;
 
 /// System that the command runs on.
@@ -63,15 +58,21 @@ pub(in crate::cli) fn generate(flags: &GenerateFlags, word: &str, jobs: Vec<Remo
         if let Err(error) = destination.check_place() {
             return output.fail(&sentence(&error.to_string()));
         }
-        let job = RemoteRun {
+        let number = JobId(number);
+        let report = JobReport::new(number, flags.preview.clone(), asked.model.clone(), destination.parent(), &mut output);
+        let mut listener = RemoteReport {
             studio: &studio,
-            number: JobId(number),
-            asked: &asked,
+            number,
+            model: asked.model.as_deref(),
             destination: &destination,
-            previews: flags.preview.clone(),
             interrupt: &interrupt,
+            index: &mut index,
+            report,
+            is_stop_told: false,
+            has_compared: false,
         };
-        let of_job = job.run(&mut index, &mut output);
+        let end = make(&studio, &asked, &mut listener);
+        let of_job = listener.report.end(end);
         exit = if matches!(of_job, Exit::Done) { exit } else { of_job };
         if matches!(of_job, Exit::Cancelled) || interrupt.pressed() {
             break;
@@ -80,160 +81,63 @@ pub(in crate::cli) fn generate(flags: &GenerateFlags, word: &str, jobs: Vec<Remo
     exit
 }
 
-/// A job that is made elsewhere.
-struct RemoteRun<'a> {
-    studio: &'a Studio,
+/// A job that is made elsewhere, as it is said and kept here.
+struct RemoteReport<'r, 'o> {
+    studio: &'r Studio,
     number: JobId,
-    asked: &'a JobRequest,
-    destination: &'a Destination,
-    previews: Option<PathBuf>,
-    interrupt: &'a Interrupt,
-}
-
-/// How far it is.
-#[derive(Default)]
-struct RemoteProgress {
-    begin: Option<JobBegin>,
-    /// The last step, and when it was told.
-    step: Option<(u32, u32, Instant)>,
-    pictures: Vec<PictureInfo>,
+    model: Option<&'r str>,
+    destination: &'r Destination,
+    interrupt: &'r Interrupt,
+    index: &'r mut PictureIndex,
+    report: JobReport<'r, 'o>,
+    /// It was said that the job stops.
+    is_stop_told: bool,
     /// It was said already what the studio changed.
     has_compared: bool,
 }
 
-impl RemoteRun<'_> {
-    fn run(&self, index: &mut PictureIndex, output: &mut JobOutput<'_>) -> Exit {
-        let (previews, model, made_from) = (self.previews.clone(), self.asked.model.clone(), self.destination.parent());
-        let mut report = JobReport::new(self.number, previews, model, made_from, output);
-        let started = Instant::now();
-        let mut progress = RemoteProgress::default();
-        let end = self.follow(&mut progress, &mut report, index).unwrap_or_else(|error| match error {
-            StudioError::Cancelled => End::Cancelled,
-            error => End::Failed(Failure::from(error.advice())),
-        });
-        let end = match end {
-            End::Done { notes, .. } => {
-                // What each phase took, only the studio knows.
-                let timings = Timings { total_secs: started.elapsed().as_secs_f64(), ..Timings::default() };
-                End::Done { pictures: progress.pictures, timings, notes }
-            }
-            end => end,
-        };
-        report.end(end)
+impl RemoteListener for RemoteReport<'_, '_> {
+    fn is_cancelled(&self) -> bool {
+        self.interrupt.pressed()
     }
 
-    /// Sends the job and hears of it until its end.
-    fn follow(&self, progress: &mut RemoteProgress, report: &mut JobReport<'_, '_>, index: &mut PictureIndex) -> Result<End, StudioError> {
-        let job = self.studio.start(self.asked)?;
-        // Nobody would hear of it any more.
-        let give_up = |error: &StudioError| {
-            if !matches!(error, StudioError::Cancelled) {
-                self.studio.cancel(&job);
-            }
-        };
-        let mut followed = self.studio.follow(&job).inspect_err(give_up)?;
-        let (is_useless, is_told) = (Cell::new(false), Cell::new(false));
-        loop {
-            let event = followed.next(&|| self.interrupt.pressed() || is_useless.get()).inspect_err(give_up)?;
-            if self.interrupt.pressed() && !is_told.replace(true) {
-                report.stopping();
-            }
-            match event {
-                Some(JobEvent::State { status, position, begin, notes }) => {
-                    if status == JobStatus::Queued {
-                        report.waiting(&ProgressLine::new(format!("Waiting at {}, place {position}", self.studio.name())));
-                    }
-                    if let Some(begin) = begin.filter(|_| progress.begin.is_none()) {
-                        Self::begin(begin, notes, progress, report);
-                    }
-                }
-                Some(JobEvent::Step { picture, done, total }) => {
-                    let step_secs = progress.step_secs(picture, done);
-                    report.step(Step { picture, done, total, fraction: 0.0, step_secs });
-                }
-                Some(JobEvent::Preview { picture, step, file }) if report.shows_previews() => {
-                    match ReceivedPicture::new(&file).and_then(|received| received.image()) {
-                        Ok(image) => report.preview(&Preview { picture, step, place: None, image: Arc::new(image) }),
-                        // The picture matters more than its preview.
-                        Err(error) => report.warning(&self.studio.bad_picture(&error).advice().sentence),
-                    }
-                }
-                Some(JobEvent::Preview { .. }) => {}
-                Some(JobEvent::Picture { index: number, seed }) => {
-                    let kept = self.keep(&job, (number, seed), progress, report, index).inspect_err(|_| self.studio.cancel(&job))?;
-                    is_useless.set(is_useless.get() || !kept);
-                }
-                Some(JobEvent::End { status, sentence, notes: _ }) => return self.ended(status, sentence, progress),
-                // A job that was followed to its end has told how it ended.
-                None => return Ok(End::Cancelled),
-            }
+    fn hear(&mut self) {
+        if self.interrupt.pressed() && !std::mem::replace(&mut self.is_stop_told, true) {
+            self.report.stopping();
         }
     }
 
-    fn begin(begin: JobBegin, notes: Vec<String>, progress: &mut RemoteProgress, report: &mut JobReport<'_, '_>) {
-        let JobBegin { width, height, steps, seeds } = begin.clone();
-        report.begin(Begin { width, height, steps, seeds, notes });
-        progress.begin = Some(begin);
+    fn wait(&mut self, place: u32) {
+        self.report.waiting(&ProgressLine::new(format!("Waiting at {}, place {place}", self.studio.name())));
     }
 
-    /// Fetches a picture and keeps it; false where it could not be written.
-    fn keep(
-        &self,
-        job: &RemoteJob,
-        (number, seed): (u32, Option<i64>),
-        progress: &mut RemoteProgress,
-        report: &mut JobReport<'_, '_>,
-        index: &mut PictureIndex,
-    ) -> Result<bool, StudioError> {
-        if number >= self.asked.pictures.max(1) {
-            return Err(self.studio.bad_picture(&tr!("studio-nobody-asked-for-it")));
-        }
-        let received = self.studio.picture(job, number)?;
-        let image = received.fine_image().map_err(|error| self.studio.bad_picture(&error))?;
-        if progress.begin.is_none() {
-            // A job begins before it has a picture, whatever it tells.
-            let begin = JobBegin { width: image.width(), height: image.height(), ..JobBegin::default() };
-            Self::begin(begin, Vec::new(), progress, report);
-        }
-        let told = progress.begin.as_ref().and_then(|begin| begin.seeds.get(number as usize).copied());
-        let info = PictureInfo { index: number, seed: seed.or(told).unwrap_or(-1), cpu_math: None, merged_loras: false };
-        if !std::mem::replace(&mut progress.has_compared, true) {
-            let said = read_metadata(received.path()).ok().and_then(|it| it.recipe);
-            let used: Option<Recipe> = said.map(|it| it.into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe);
-            for difference in used.iter().flat_map(|used| differences(self.asked, used)) {
-                report.warning(&format!("{}: {difference}", self.studio.name()));
-            }
-        }
-        let picture = Picture { info, notes: Vec::new(), image: Arc::new(image) };
-        let made_on = (self.studio.name(), self.asked.model.as_deref());
-        let kept = self.destination.keep_received(&received, &picture, made_on, self.number, index);
-        progress.pictures.push(info);
-        Ok(report.picture(&picture, kept))
+    fn begin(&mut self, begin: Begin) {
+        self.report.begin(begin);
     }
 
-    fn ended(&self, status: JobStatus, sentence: Option<String>, progress: &RemoteProgress) -> Result<End, StudioError> {
-        match status {
-            JobStatus::Completed if progress.pictures.len() < self.asked.pictures as usize => {
-                Err(self.studio.bad_picture(&tr!("peers-a-picture-is-missing")))
-            }
-            JobStatus::Completed => Ok(End::Done { pictures: Vec::new(), timings: Timings::default(), notes: Vec::new() }),
-            JobStatus::Cancelled => Err(StudioError::Cancelled),
-            JobStatus::Queued | JobStatus::Generating | JobStatus::Failed => {
-                let sentence = sentence.unwrap_or_else(|| "it does not say why.".to_owned());
-                Err(StudioError::Failed { studio: self.studio.name().to_owned(), sentence })
-            }
+    fn step(&mut self, step: Step) {
+        self.report.step(step);
+    }
+
+    fn shows_previews(&self) -> bool {
+        self.report.shows_previews()
+    }
+
+    fn preview(&mut self, preview: Result<Preview, StudioError>) {
+        match preview {
+            Ok(preview) => self.report.preview(&preview),
+            Err(error) => self.report.warning(&error.advice().sentence),
         }
     }
-}
 
-impl RemoteProgress {
-    /// Seconds that the step before this one took; 0 for the first of a picture.
-    fn step_secs(&mut self, picture: u32, done: u32) -> f32 {
-        let now = Instant::now();
-        let before = self.step.replace((picture, done, now));
-        match before {
-            Some((before, earlier, at)) if before == picture && done > earlier => (now - at).as_secs_f32() / (done - earlier) as f32,
-            _ => 0.0,
+    fn picture(&mut self, RemotePicture { picture, said, differences }: RemotePicture) -> bool {
+        if !std::mem::replace(&mut self.has_compared, true) {
+            for Difference { name, asked, used } in &differences {
+                let used = used.as_deref().unwrap_or("the model's own");
+                self.report.warning(&format!("{}: {}", self.studio.name(), sentence(&format!("{name}: {used} instead of {asked}"))));
+            }
         }
+        let kept = self.destination.keep_received(said, &picture, (self.studio.name(), self.model), self.number, self.index);
+        self.report.picture(&picture, kept)
     }
 }
