@@ -138,10 +138,10 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         let mut index = spans.start;
         while let Some(span) = prompt.spans.get(index).filter(|_| index < spans.end) {
             let group = match span.kind {
-                SpanKind::Open(number) => prompt.groups.get(number).map(|group| (number, group)),
+                SpanKind::Open(number) => prompt.groups.get(number).map(|group| (number, &group.kind, group.close)),
                 _ => None,
             };
-            index = match group.map(|(number, group)| (number, &group.kind, group.close)) {
+            index = match group {
                 Some((number, GroupKind::Schedule(when), close)) => {
                     has_taken |= self.schedule(number, *when, steps);
                     close + 1
