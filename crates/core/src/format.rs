@@ -43,7 +43,7 @@ pub fn file_size_rounded(bytes: u64) -> String {
 /// Memory of a device, in whole MiB, rounded up, or tenths of GiB: `640 MiB`, `7.5 GiB`.
 #[must_use]
 pub fn memory_size(bytes: u64) -> String {
-    if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
+    if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{} GiB", gib_with_tenth(bytes)) }
 }
 
 /// GiB with one decimal, as memory of devices is shown.

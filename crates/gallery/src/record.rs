@@ -161,7 +161,7 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
     let state = if picture.settings.is_some() { PictureState::Here } else { PictureState::Damaged };
     let settings = picture.settings.clone().unwrap_or_default();
     let recipe_json = settings.recipe.as_ref().and_then(|it| it.to_json().ok()).filter(|it| it.len() <= MAX_RECIPE);
-    let recipe = settings.recipe.clone().map(|it| it.into_recipe(|_, name, _| Some(name.into())).recipe);
+    let recipe = settings.recipe.clone().map(|it| it.with_names().recipe);
     let model_file = recipe.as_ref().and_then(|it| it.files.main()).map(|it| it.to_string_lossy().into_owned());
     let prompt = bounded(settings.prompt.as_deref().unwrap_or_default(), MAX_TEXT);
     let negative_prompt = bounded(settings.negative_prompt.as_deref().unwrap_or_default(), MAX_TEXT);

@@ -52,8 +52,7 @@ impl Metadata {
     /// Metadata of a picture that another studio made by this recipe.
     #[must_use]
     pub fn made_on(studio: &str, recipe: StoredRecipe, image: &Rgb8) -> Self {
-        // Every file counts as found, under its own name.
-        let used = recipe.clone().into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe;
+        let used = recipe.clone().with_names().recipe;
         let info = PictureInfo { index: 0, seed: used.seed, cpu_math: recipe.cpu_math(), merged_loras: false };
         let mut parameters = Parameters::of(&used, recipe.model(), info, image.width(), image.height());
         parameters.push("Studio", studio);

@@ -1,6 +1,5 @@
 //! Pictures that came over a network: their size is known and bounded before pixels are unpacked.
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -78,8 +77,7 @@ impl ReceivedPicture {
     /// The reason of an error of a reader, without the name of a file that is nobody's.
     #[must_use]
     pub fn refused(&self, error: &PictureError) -> ReceivedError {
-        let name: &dyn Display = &self.path().display();
-        ReceivedError::NotAPicture(error.to_string().replace(&name.to_string(), "it"))
+        ReceivedError::NotAPicture(error.to_string().replace(&self.path().display().to_string(), "it"))
     }
 
     fn source(&self) -> ImageSource {

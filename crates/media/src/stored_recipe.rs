@@ -236,6 +236,12 @@ impl StoredRecipe {
         self.into_recipe(|_, _, _| None).recipe.draft_step().is_some()
     }
 
+    /// The recipe as it is told to people: every file counts as found, under its own name.
+    #[must_use]
+    pub fn with_names(self) -> RestoredRecipe {
+        self.into_recipe(|_, name, _| Some(PathBuf::from(name)))
+    }
+
     /// The recipe that makes this picture again. `resolve` finds a file on this machine by its
     /// name, which is never a path, and its size in bytes.
     #[must_use]

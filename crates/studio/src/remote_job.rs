@@ -1,7 +1,6 @@
 //! A job that another studio makes: it is sent there, followed to its end, and told as the engine
 //! tells its own jobs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -242,7 +241,7 @@ impl RemoteRun<'_> {
         let seed = seed.or(told).or(self.request.seed).unwrap_or(-1);
         let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
         let said = read_metadata(received.path()).ok().and_then(|it| it.recipe);
-        let used = said.clone().map(|it| it.into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe);
+        let used = said.clone().map(|it| it.with_names().recipe);
         let differences = used.map(|used| differences(self.request, &used)).unwrap_or_default();
         self.pictures.push(info);
         let picture = Picture { info, notes: Vec::new(), image: Arc::new(image) };

@@ -73,12 +73,7 @@ impl Destination {
     ) -> Result<KeptPicture, PictureError> {
         let Picture { info, image, .. } = picture;
         let metadata = |asked: &Recipe| {
-            let asked = StoredRecipe::of(asked, *info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
-            let stored = match said {
-                Some(said) => said.with_pictures_of(asked),
-                None => asked,
-            };
-            Metadata::made_on(studio, stored, image)
+            Metadata::made_on(studio, received_recipe(said, asked, model, *info, image), image)
         };
         let path = match self {
             Self::Folder { folder, recipe } => {
@@ -170,6 +165,22 @@ pub fn store_picture(
     image: &Rgb8,
 ) -> Result<PathBuf, PictureError> {
     atelier_media::save_picture(folder, recipe, model_name(&recipe.files), info, notes, image)
+}
+
+/// The recipe of a picture that another studio made: the one that its file `said`, with the pictures
+/// that were asked for, or else all that was asked for. `model`: the model's name there.
+pub(crate) fn received_recipe(
+    said: Option<StoredRecipe>,
+    asked: &Recipe,
+    model: Option<&str>,
+    info: PictureInfo,
+    image: &Rgb8,
+) -> StoredRecipe {
+    let asked = StoredRecipe::of(asked, info, image.width(), image.height(), |_| 0).named(model.map(str::to_owned));
+    match said {
+        Some(said) => said.with_pictures_of(asked),
+        None => asked,
+    }
 }
 
 /// Encodes a finished picture with its metadata as the bytes of its file.

@@ -113,10 +113,12 @@ impl Lora {
         steps_before(self.start, all)..steps_before(self.end, all)
     }
 
-    /// True for the same file in the same steps.
-    #[must_use]
-    pub fn in_steps_of(&self, other: &Self) -> bool {
-        self.path == other.path && self.start == other.start && self.end == other.end
+    /// Adds it to others; one of the same file in the same steps counts with both strengths.
+    pub fn add_to(self, loras: &mut Vec<Self>) {
+        match loras.iter_mut().find(|it| it.path == self.path && it.start == self.start && it.end == self.end) {
+            Some(it) => it.set_strengths(it.strengths() + self.strengths()),
+            None => loras.push(self),
+        }
     }
 
     /// Its strengths.

@@ -1,5 +1,7 @@
 //! Which steps of a picture are those of one that was made before.
 
+use std::collections::BTreeSet;
+
 use super::{Affects, ControlImage, EarlierSteps, Recipe};
 
 impl Recipe {
@@ -21,13 +23,11 @@ impl Recipe {
             return None;
         }
         let (own, kept) = (self.step_ranges(steps)?, made.step_ranges(steps)?);
-        let at = |ranges: &[EarlierSteps], step| ranges.iter().position(|it| it.until_step >= step);
-        let is_same = |step: &u32| {
-            let pair = at(&own, *step).zip(at(&kept, *step));
-            pair.and_then(|(one, other)| own.get(one).zip(kept.get(other))).is_some_and(|(one, other)| one.has_settings_of(other))
-        };
         let end = own.last()?.until_step;
-        let same = (1..=end).take_while(is_same).count() as u32;
+        // Between the ends of ranges nothing changes: a window asks in each frame.
+        let ends: BTreeSet<u32> = own.iter().chain(&kept).map(|it| it.until_step).filter(|it| (1..=end).contains(it)).collect();
+        let is_same = |step: &u32| range_of(&own, *step).zip(range_of(&kept, *step)).is_some_and(|(one, other)| one.has_settings_of(other));
+        let same = ends.into_iter().take_while(is_same).last().unwrap_or(0);
         // What the last settings compute is no beginning of another picture.
         let [.., last_kept, _] = own.as_slice() else { return None };
         let first = same.min(last_kept.until_step);
@@ -69,6 +69,11 @@ impl Recipe {
         }
         rest
     }
+}
+
+/// The range that a step, from 1, is in.
+fn range_of(ranges: &[EarlierSteps], step: u32) -> Option<&EarlierSteps> {
+    ranges.iter().find(|it| it.until_step >= step)
 }
 
 #[cfg(test)]

@@ -53,12 +53,17 @@ fn begins_after(step: u32, all: u32, part: f32) -> bool {
 /// the steps after these.
 #[must_use]
 pub fn steps_before(part: f32, all: u32) -> u32 {
-    (1..=all).find(|step| begins_after(*step, all, part)).map_or(all, |step| step - 1)
-}
-
-/// True where [`steps_before`] is this number, however many steps there are.
-pub(crate) fn are_steps_before(done: u32, part: f32, all: u32) -> bool {
-    (done == 0 || !begins_after(done, all, part)) && (done >= all || begins_after(done + 1, all, part))
+    // Halved, since the number of steps may come from a text.
+    let (mut low, mut high) = (0, all);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if begins_after(middle + 1, all, part) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 #[cfg(test)]
@@ -90,8 +95,8 @@ mod tests {
             for before in 0..=all {
                 let part = before as f32 / all as f32;
                 assert_eq!(steps_before(part, all), before, "{before} of {all}");
-                let found: Vec<u32> = (0..=all).filter(|done| are_steps_before(*done, part, all)).collect();
-                assert_eq!(found, [before]);
+                let later: Vec<u32> = (1..=all).filter(|step| begins_after(*step, all, part)).collect();
+                assert_eq!(later, (before + 1..=all).collect::<Vec<_>>());
             }
         }
         assert_eq!([steps_before(0.31, 10), steps_before(0.3, 10), steps_before(2.0, 10), steps_before(-1.0, 10)], [4, 3, 10, 0]);

@@ -82,10 +82,7 @@ fn loras_at(loras: &[Lora], step: u32, steps: u32) -> Vec<Lora> {
     };
     let mut acting: Vec<Lora> = Vec::new();
     for lora in loras.iter().filter(acts).map(Lora::in_all_steps) {
-        match acting.iter_mut().find(|it| it.path == lora.path) {
-            Some(it) => it.set_strengths(it.strengths() + lora.strengths()),
-            None => acting.push(lora),
-        }
+        lora.add_to(&mut acting);
     }
     acting
 }

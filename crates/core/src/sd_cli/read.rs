@@ -659,12 +659,7 @@ impl Reader {
                 self.leave_out(&[&format!("<lora:{name}:{strengths}>")], &tr!("core-the-file-is-taken", name));
             }
             let path = folder.join(if whole { name.clone() } else { format!("{name}.safetensors") });
-            let named = tag.lora(path, steps);
-            // A LoRA named twice for the same steps counts with both strengths.
-            match self.recipe.loras.iter_mut().find(|lora| lora.in_steps_of(&named)) {
-                Some(lora) => lora.set_strengths(lora.strengths() + *strengths),
-                None => self.recipe.loras.push(named),
-            }
+            tag.lora(path, steps).add_to(&mut self.recipe.loras);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::lora_text::lora_at;
 use super::span::{FaultKind, GroupKind, Prompt, Span, SpanKind, When};
 use super::step_change::written_share;
-use crate::recipe::{Lora, LoraStrengths, are_steps_before};
+use crate::recipe::{Lora, LoraStrengths, steps_before};
 
 /// A LoRA that a prompt names.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl TagSteps {
 /// A part of the steps, 0 to 1, after which so many of them are done: the written one where it says
 /// so, since it holds for other numbers of steps too.
 fn part(written: f32, done: u32, steps: u32) -> f32 {
-    if are_steps_before(done, written, steps) { written } else { done as f32 / steps.max(1) as f32 }
+    if steps_before(written, steps) == done { written } else { done as f32 / steps.max(1) as f32 }
 }
 
 impl Lora {
@@ -138,10 +138,10 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         let mut index = spans.start;
         while let Some(span) = prompt.spans.get(index).filter(|_| index < spans.end) {
             let group = match span.kind {
-                SpanKind::Open(number) => prompt.groups.get(number).map(|group| (number, group)),
+                SpanKind::Open(number) => prompt.groups.get(number).map(|group| (number, &group.kind, group.close)),
                 _ => None,
             };
-            index = match group.map(|(number, group)| (number, &group.kind, group.close)) {
+            index = match group {
                 Some((number, GroupKind::Schedule(when), close)) => {
                     has_taken |= self.schedule(number, *when, steps);
                     close + 1

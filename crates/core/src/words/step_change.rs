@@ -48,14 +48,12 @@ impl Prompt<'_> {
         let GroupKind::Schedule(when) = group.kind else { return None };
         let close = &self.spans.get(group.close)?.range;
         // `:0.4]`, with blanks round the number.
-        let inner = close.start + 1..close.end.checked_sub(1)?;
-        let text = self.text.get(inner.clone())?;
-        let start = inner.start + text.len() - text.trim_start().len();
+        let written = self.trimmed(close.start + 1..close.end.checked_sub(1)?)?;
         let parts: Vec<Range<usize>> = self.parts(number).into_iter().map(|part| self.bytes_of(&part)).collect();
         let after = parts.last()?.clone();
         // With one text alone, there is nothing before it.
         let before = parts.first().filter(|_| parts.len() > 1).cloned().unwrap_or(after.start..after.start);
-        Some(StepChange { group: number, before, after, number: start..start + text.trim().len(), when })
+        Some(StepChange { group: number, before, after, number: written, when })
     }
 
     /// The bytes of spans that follow each other.

@@ -48,7 +48,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let steps = pairs.get("Steps").and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
     let version = pairs.text("Version");
     // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
-    let reads_brackets = version.as_deref().is_some_and(|version| version.starts_with("Atelier "));
+    let reads_brackets = version.as_deref().is_some_and(is_version_of_ours);
     let lora = |tag: LoraTag| {
         let lora = tag.lora(PathBuf::new(), steps);
         let Lora { strength, encoder_strength, start, end, .. } = if reads_brackets { lora } else { lora.in_all_steps() };
@@ -137,6 +137,10 @@ fn control(text: &str) -> Option<PictureControl> {
     (it != PictureControl::default()).then_some(it)
 }
 
+fn is_version_of_ours(version: &str) -> bool {
+    version.starts_with("Atelier ")
+}
+
 /// `v1.10.1` of A1111, `f2.0.1v1.10.1` of Forge.
 fn is_version_of_a1111(version: &str) -> bool {
     version.strip_prefix(['v', 'f']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -147,7 +151,7 @@ fn is_version_of_a1111(version: &str) -> bool {
 fn tells_strength_of_start_pictures_alone(version: &str) -> bool {
     let numbers = version.strip_prefix('v').map(|rest| rest.split(['.', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>());
     let is_a1111 = numbers.is_some_and(|numbers| numbers.as_slice() >= [1, 6].as_slice());
-    is_a1111 || version.starts_with("Atelier ") || version.starts_with("neo") || (version.starts_with('f') && is_version_of_a1111(version))
+    is_a1111 || is_version_of_ours(version) || version.starts_with("neo") || (version.starts_with('f') && is_version_of_a1111(version))
 }
 
 /// The factor from a size to the one that is written here; `None` where the shape is another.

@@ -1,7 +1,5 @@
 //! Pictures of Atelier: the stored recipe beside A1111's text.
 
-use std::path::PathBuf;
-
 use atelier_core::recipe::{Hires, LatentUpscaler, Lora, Recipe};
 
 use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
@@ -13,7 +11,7 @@ impl StoredRecipe {
     /// Its LoRAs.
     #[must_use]
     pub fn loras(&self) -> Vec<PictureLora> {
-        loras_of(&self.clone().into_recipe(|_, name, _| Some(PathBuf::from(name))).recipe.loras)
+        loras_of(&self.clone().with_names().recipe.loras)
     }
 }
 
@@ -28,8 +26,7 @@ fn loras_of(loras: &[Lora]) -> Vec<PictureLora> {
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let stored = StoredRecipe::from_json(texts.get(RECIPE)?)?;
-    // Every file counts as found, under its own name.
-    let restored = stored.clone().into_recipe(|_, name, _| Some(PathBuf::from(name)));
+    let restored = stored.clone().with_names();
     let Recipe { files, prompt, negative_prompt, width, height, steps, guidance, seed, rng, loras, init, .. } = restored.recipe;
     let stem = |path: &std::path::Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
     let hires = |it: Hires| PictureHires {

@@ -231,7 +231,7 @@ impl PictureLora {
     /// does not act.
     #[must_use]
     pub fn range(&self) -> Option<(f32, f32)> {
-        (self.start > 0.0 || self.end < ControlImage::USUAL_END).then_some((self.start, self.end))
+        self.lora(PathBuf::new()).has_range().then_some((self.start, self.end))
     }
 
     /// Its strengths.

@@ -92,8 +92,12 @@ impl NextRecipe {
         if self.studio.is_none() {
             return self.ready();
         }
-        let is_described = !self.recipe.prompt.trim().is_empty() || self.recipe.init.is_some();
-        if is_described { Ok(()) } else { Err(UnmetRequirement::Prompt) }
+        if self.is_described() { Ok(()) } else { Err(UnmetRequirement::Prompt) }
+    }
+
+    /// True where words or a start picture say what the picture is of.
+    fn is_described(&self) -> bool {
+        !self.recipe.prompt.trim().is_empty() || self.recipe.init.is_some()
     }
 
     /// `Ok` if a picture can be made here.
@@ -124,7 +128,7 @@ impl NextRecipe {
             return Err(UnmetRequirement::Lora);
         }
         // The built-in model was trained with empty prompts too.
-        if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
+        if !self.is_described() && !self.uses_builtin() {
             return Err(UnmetRequirement::Prompt);
         }
         self.recipe.check_person_word().map_err(|_| UnmetRequirement::PersonWord)

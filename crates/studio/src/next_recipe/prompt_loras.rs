@@ -10,10 +10,7 @@ use atelier_core::recipe::Lora;
 pub fn add_named_loras(loras: &mut Vec<Lora>, named: impl IntoIterator<Item = Lora>) {
     let mut found: Vec<Lora> = Vec::new();
     for lora in named {
-        match found.iter_mut().find(|it| it.in_steps_of(&lora)) {
-            Some(it) => it.set_strengths(it.strengths() + lora.strengths()),
-            None => found.push(lora),
-        }
+        lora.add_to(&mut found);
     }
     // What the prompt says of a file stands where the first LoRA of that file stood.
     let named: BTreeSet<PathBuf> = found.iter().map(|lora| lora.path.clone()).collect();

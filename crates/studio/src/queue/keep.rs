@@ -12,7 +12,7 @@ use atelier_engine::Picture;
 use atelier_gallery::queue::{PictureReservation, QueuedJob};
 use atelier_gallery::{Database, GalleryError};
 use atelier_language::tr;
-use atelier_media::{Metadata, PictureError, StoredRecipe, encode_picture, picture_file_names};
+use atelier_media::{Metadata, PictureError, encode_picture, picture_file_names};
 
 use crate::made_from;
 use crate::picture_index::add_own_folder;
@@ -49,7 +49,8 @@ impl KeepError {
 }
 
 /// Keeps a picture of a job in the job's folder, with what it was made from. `index`: in the whole
-/// job, with the studio that made it where that was another one; `sources`: the folder of pictures that were in no file. Blocks.
+/// job, with the studio that made it where that was another one; `sources`: the folder of pictures
+/// that were in no file. Blocks.
 ///
 /// # Errors
 /// If the file or its row cannot be written; the picture is in no file then, or in one that the
@@ -103,11 +104,7 @@ pub(super) fn keep_picture(
 /// said, or else those that were asked for.
 fn encode_received(made_on: &MadeOn, asked: &Recipe, info: PictureInfo, picture: &Picture) -> Result<Vec<u8>, PictureError> {
     let image: &Rgb8 = &picture.image;
-    let asked = StoredRecipe::of(asked, info, image.width(), image.height(), |_| 0).named(Some(made_on.model.model.clone()));
-    let stored = match made_on.said.clone() {
-        Some(said) => said.with_pictures_of(asked),
-        None => asked,
-    };
+    let stored = results::received_recipe(made_on.said.clone(), asked, Some(&made_on.model.model), info, image);
     let notes = [stored.notes(), picture.notes.clone()].concat();
     let stored = stored.with_notes(&notes);
     encode_picture(image, &Metadata::made_on(&made_on.model.studio, stored, image))
