@@ -79,18 +79,11 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
     /// A word of some pictures.
     const WORD: &str = "otter";
     let options = Options {
-        updates: None,
         settings_path: Some(paths.settings_file.clone()),
         pictures_folder: paths.pictures.clone(),
-        paths: Some(paths),
-        wgpu: false,
-        builtin: Err("it is not measured".into()),
-        library: None,
-        system_language: None,
-        sharing_port: 0,
-        studios_network: atelier_peers::Network::Local,
-        beside: None,
+        ..options_in(&paths.data, Err("it is not measured".into()))
     };
+    let options = Options { paths: Some(paths), ..options };
     let mut harness = window(options, Settings::default());
     let deadline = Instant::now() + LIMIT;
     let until = |harness: &mut Harness<'static, Option<App>>, holds: &dyn Fn(&App) -> bool| -> Outcome<()> {

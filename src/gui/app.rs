@@ -474,7 +474,7 @@ impl App {
     fn follow_phrases(&mut self, ctx: &egui::Context) {
         let is_open = self.state.closing == Closing::No;
         self.with(ctx, |Features { create, devices, live, phrases, .. }, context| {
-            let has_jobs = !context.shared.jobs.is_empty() || !context.shared.jobs_of_others.is_empty();
+            let has_jobs = context.shared.has_jobs_of_anybody();
             let is_trying = devices.trials.as_ref().is_some_and(Trials::is_running);
             let is_free = is_open && !has_jobs && !is_trying && !live.is_on && !live.is_running();
             phrases::update::refresh(phrases, create, is_free, context);

@@ -30,6 +30,7 @@ mod icons;
 pub mod identify;
 mod input_queue;
 pub mod live;
+mod memo;
 pub mod memory;
 pub mod models;
 mod monitors;

@@ -86,6 +86,12 @@ impl Shared {
         if self.counts_automatically { quick_count } else { self.next.recipe.batch_count }
     }
 
+    /// True where the engine has jobs, of this person or of others.
+    #[must_use]
+    pub fn has_jobs_of_anybody(&self) -> bool {
+        !self.jobs.is_empty() || !self.jobs_of_others.is_empty()
+    }
+
     /// Whether left and right, top and bottom of the next picture continue each other.
     #[must_use]
     pub const fn seamless(&self) -> [bool; 2] {

@@ -10,8 +10,12 @@ use eframe::egui::{Context, Id};
 /// never drawn or never had the keyboard.
 pub(crate) fn selected(ctx: &Context, field: Id, text: &str) -> Option<Range<usize>> {
     let letters = TextEditState::load(ctx, field)?.cursor.char_range()?.as_sorted_char_range();
-    let byte = |letter: usize| text.char_indices().nth(letter).map_or(text.len(), |(at, _)| at);
-    Some(byte(letters.start.0)..byte(letters.end.0))
+    Some(byte_of_letter(text, letters.start.0)..byte_of_letter(text, letters.end.0))
+}
+
+/// The byte at which the letter of this index begins; the end of the text where it has fewer.
+pub(crate) fn byte_of_letter(text: &str, index: usize) -> usize {
+    text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
 }
 
 /// Selects these bytes of a field with this text.

@@ -97,8 +97,9 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let tabs: f32 = Screen::ALL.iter().map(|screen| TabWidth::of(ui, *screen).0 + SPACE).sum();
         // The queue behind a line, and the menus.
         let always = 2.0 * GAP + 1.0 + 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
-        let always = always + sharing_words(state).map_or(0.0, |words| text_width(ui, words) + 2.0 * (GAP + ui.spacing().button_padding.x));
-        let coming = downloads_words(state).map_or(0.0, |words| text_width(ui, &words) + 2.0 * (GAP + ui.spacing().button_padding.x));
+        let button_width = |words: &str| text_width(ui, words) + 2.0 * (GAP + ui.spacing().button_padding.x);
+        let always = always + sharing_words(state).map_or(0.0, button_width);
+        let coming = downloads_words(state).map_or(0.0, |words| button_width(&words));
         let has_tabs = tabs + always + TAB_MARGIN <= size.x;
         let tabs = if has_tabs { tabs + TAB_MARGIN } else { PERCENT_WIDTH + 2.0 * SPACE };
         let mut room = size.x - tabs - always;

@@ -129,7 +129,7 @@ pub(crate) fn moved(recipe: &Recipe, border: Border, at: u32) -> Option<Recipe> 
 /// of this session. `None` where one of them computes all of its steps. `count`: of the pictures.
 #[must_use]
 pub(crate) fn first_computed(session: &Session, recipe: &Recipe, count: u32) -> Option<u32> {
-    /// Newest pictures of a seed that are looked at: this is asked in each frame.
+    /// Newest pictures of a seed that are looked at: the window waits for it.
     const MAX_LOOKED_AT: usize = 8;
     if recipe.seed < 0 || (recipe.earlier_steps.is_empty() && !recipe.changes_over_steps()) {
         return None;

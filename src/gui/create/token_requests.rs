@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::gui::context::Context;
 use crate::gui::create::state::State;
-use crate::gui::create::tokens::{CountedPrompt, Question};
+use crate::gui::create::tokens::Question;
 use crate::gui::due;
 use crate::gui::shared::Screen;
 use atelier_engine::NotCounted;
@@ -33,18 +33,16 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
     counts.changed.reset();
     counts.is_counting = true;
     let (question, counter) = (question(), Arc::clone(&counts.counter));
-    let failed = question.clone();
+    let asked = question.clone();
     context.run_alone(
         "tokens",
-        move || question.answer(&counter),
-        move |answer, features, _| {
-            let uncounted = |text: &String| CountedPrompt { text: text.clone(), tokens: Err(NotCounted::Failed) };
-            let answer = answer.unwrap_or_else(|error| {
+        move || asked.answer(&counter),
+        move |counted, features, _| {
+            let counted = counted.unwrap_or_else(|error| {
                 tracing::warn!("tokens could not be counted: {error}");
-                let counted = [&failed.prompt, &failed.negative_prompt].map(uncounted);
-                (failed, counted)
+                [Err(NotCounted::Failed), Err(NotCounted::Failed)]
             });
-            features.create.tokens.take(answer);
+            features.create.tokens.take(question, counted);
         },
     );
 }

@@ -21,19 +21,22 @@ pub enum PromptField {
 }
 
 /// A prompt that was counted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CountedPrompt {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedPrompt<'a> {
     /// Its text.
-    pub text: String,
+    pub text: &'a str,
     /// Its tokens, or why they are not known.
-    pub tokens: Result<PromptTokens, NotCounted>,
+    pub tokens: &'a Result<PromptTokens, NotCounted>,
 }
+
+/// Tokens of the prompt and of the negative prompt, or why they are not known.
+pub(super) type Counted = [Result<PromptTokens, NotCounted>; 2];
 
 /// What is counted: another answer than that for this is stale.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
-    pub(super) prompt: String,
-    pub(super) negative_prompt: String,
+    prompt: String,
+    negative_prompt: String,
     embeddings: Vec<PathBuf>,
     family: Family,
 }
@@ -52,11 +55,9 @@ impl Question {
     }
 
     /// Counts both prompts. Blocks.
-    pub(super) fn answer(self, counter: &Mutex<TokenCounter>) -> (Self, [CountedPrompt; 2]) {
+    pub(super) fn answer(&self, counter: &Mutex<TokenCounter>) -> Counted {
         let mut counter = counter.lock();
-        let counted = [&self.prompt, &self.negative_prompt]
-            .map(|text| CountedPrompt { text: text.clone(), tokens: counter.count(text, &self.embeddings, self.family) });
-        (self, counted)
+        [&self.prompt, &self.negative_prompt].map(|text| counter.count(text, &self.embeddings, self.family))
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Marks {
 #[derive(Default)]
 pub struct TokenCounts {
     pub(super) counter: Arc<Mutex<TokenCounter>>,
-    pub(super) answered: Option<(Question, [CountedPrompt; 2])>,
+    pub(super) answered: Option<(Question, Counted)>,
     pub(super) changed: Debounce<Question>,
     pub(super) is_counting: bool,
 }
@@ -83,11 +84,11 @@ pub struct TokenCounts {
 impl TokenCounts {
     /// What was counted last of a field, for a text that may have changed since.
     #[must_use]
-    pub fn last(&self, field: PromptField) -> Option<&CountedPrompt> {
-        let (_, [prompt, negative]) = self.answered.as_ref()?;
+    pub fn last(&self, field: PromptField) -> Option<CountedPrompt<'_>> {
+        let (question, [prompt, negative]) = self.answered.as_ref()?;
         Some(match field {
-            PromptField::Prompt => prompt,
-            PromptField::Negative => negative,
+            PromptField::Prompt => CountedPrompt { text: &question.prompt, tokens: prompt },
+            PromptField::Negative => CountedPrompt { text: &question.negative_prompt, tokens: negative },
         })
     }
 
@@ -95,7 +96,7 @@ impl TokenCounts {
     pub(crate) fn marks(&self, field: PromptField, text: &str) -> Marks {
         let mut marks = Marks::default();
         let Some(counted) = self.last(field) else { return marks };
-        let Ok(tokens) = &counted.tokens else { return marks };
+        let Ok(tokens) = counted.tokens else { return marks };
         let is_same = |border: &&usize| {
             let until = **border;
             until < text.len() && text.get(..until).is_some_and(|text| counted.text.get(..until) == Some(text))
@@ -117,9 +118,9 @@ impl TokenCounts {
         unread.get(..end).map(str::trim_end)
     }
 
-    pub(super) fn take(&mut self, answer: (Question, [CountedPrompt; 2])) {
+    pub(super) fn take(&mut self, question: Question, counted: Counted) {
         self.is_counting = false;
-        self.answered = Some(answer);
+        self.answered = Some((question, counted));
     }
 }
 
@@ -134,10 +135,9 @@ mod tests {
 
     fn counted(text: &str, reach: Reach, borders: Vec<usize>) -> TokenCounts {
         let main = EncoderTokens { encoder: "CLIP", tokens: 4, reach, chunks: 2 };
-        let tokens = Ok(PromptTokens { main, others: Vec::new(), borders, is_certain: true });
+        let tokens = PromptTokens { main, others: Vec::new(), borders, is_certain: true };
         let question = Question { prompt: text.into(), negative_prompt: String::new(), embeddings: Vec::new(), family: Family::Sd1 };
-        let prompts = [text, ""].map(|text| CountedPrompt { text: text.into(), tokens: tokens.clone() });
-        TokenCounts { answered: Some((question, prompts)), ..TokenCounts::default() }
+        TokenCounts { answered: Some((question, [Ok(tokens.clone()), Ok(tokens)])), ..TokenCounts::default() }
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
         return;
     }
     let is_touched = context.egui.input(|input| !input.events.is_empty() || input.pointer.any_down());
-    let is_idle = !is_touched && context.shared.jobs.is_empty() && context.shared.jobs_of_others.is_empty();
+    let is_idle = !is_touched && !context.shared.has_jobs_of_anybody();
     match state.measurement {
         // To jobs it gives way by itself.
         Measurement::Running if is_touched => put_off_measurement(state, context),

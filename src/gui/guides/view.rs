@@ -217,10 +217,10 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
 }
 
 fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    if recipe.starts().nth(1).is_some() {
+    let has_several = recipe.starts().nth(1).is_some();
+    if has_several {
         starts_row(ui, state, recipe, commands);
     }
-    let is_one = recipe.further_starts.is_empty();
     let Some(init) = &mut recipe.init else {
         // It has no effect, but it is there.
         if let Some(mask) = &recipe.mask {
@@ -228,7 +228,7 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         }
         return;
     };
-    if is_one {
+    if !has_several {
         picture_row(ui, state, commands, tr!("guides-start-picture"), &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     }
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };

@@ -85,8 +85,11 @@ impl State {
         due
     }
 
-    /// Takes the answer of a studio.
+    /// Takes the answer of a studio. One that was forgotten meanwhile is not shown again.
     pub(crate) fn take_models(&mut self, address: &StudioAddress, told: Result<Vec<String>, Advice>) {
+        if self.kept.at(address).is_none() {
+            return;
+        }
         let models = self.models.entry(address.to_string()).or_default();
         models.answer = match told {
             Ok(names) => {

@@ -162,9 +162,6 @@ fn ask(state: &mut State, context: &Context<'_>) {
             move |told, features, context| {
                 let state = features.studios;
                 state.take_models(&address, told.unwrap_or_else(|error| Err(no_thread(&error))));
-                // One that was forgotten meanwhile is not shown again.
-                let kept = state.kept.clone();
-                state.take_kept(kept);
                 ask(state, context);
             },
         );

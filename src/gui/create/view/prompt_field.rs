@@ -20,7 +20,7 @@ use crate::gui::history::caret_after_change;
 use crate::gui::phrases;
 use crate::gui::state::State;
 use crate::gui::text_menu::text_menu;
-use crate::gui::text_selection::{select, selected};
+use crate::gui::text_selection::{byte_of_letter, select, selected};
 use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
@@ -147,8 +147,7 @@ fn point_at_phrase(field: &Response, (galley, place): (&Galley, Pos2), text: &st
     let is_pressed = field.ctx.input(|input| input.pointer.any_down());
     let at = field.hover_pos().filter(|_| !is_pressed).map(|at| at - place).filter(|at| galley.rect.contains(at.to_pos2()));
     let phrase = at.and_then(|at| {
-        let letter = galley.cursor_from_pos(at).index.0;
-        let byte = text.char_indices().nth(letter).map_or(text.len(), |(byte, _)| byte);
+        let byte = byte_of_letter(text, galley.cursor_from_pos(at).index.0);
         Phrase::at(&read_prompt(&field.ctx, text).phrases, byte).cloned()
     });
     if phrase != state.phrases.pointed {

@@ -1,19 +1,24 @@
 //! The ruler of steps under the picture: a line that sums it up, and below it a track for each thing
 //! that acts in some of the steps, with borders that are dragged or moved by keys.
 
+use std::sync::Arc;
+
 use eframe::egui::{
-    Align, Align2, CursorIcon, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
-    pos2, vec2,
+    Align, Align2, Context, CursorIcon, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::ruler::{Handle, Ruler, Track, act_name, first_computed, moved};
+use crate::gui::create::session::SessionPictureId;
+use crate::gui::memo::memoize;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, command_button, small};
 use crate::settings::Fold;
-use atelier_language::tr;
+use atelier_core::recipe::Recipe;
+use atelier_language::{Language, chosen_language, tr};
 
 /// Height of the tracks where they are in sight, in points: more of them scroll, so that typing
 /// moves no picture.
@@ -36,11 +41,40 @@ fn is_open(state: &State) -> bool {
     state.create.open_folds.contains(&Fold::Steps)
 }
 
+/// What the ruler is read from.
+#[derive(PartialEq)]
+struct Source {
+    recipe: Recipe,
+    reads_control: bool,
+    picture_count: u32,
+    /// Pictures whose steps the engine may still keep; their recipes stay as they are.
+    made_here: Vec<SessionPictureId>,
+    /// That of the names of tracks.
+    language: Language,
+}
+
+/// The ruler of the next picture, and the first step, from 1, that is computed. Read once for what it
+/// is read from: prompts are parsed for it, and for each picture of its seeds.
+fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
+    let (next, session) = (&state.shared.next, &state.create.session);
+    let source = Source {
+        recipe: next.recipe.clone(),
+        reads_control: next.reads_control(),
+        picture_count: state.shared.picture_count(),
+        made_here: session.iter().filter(|it| it.is_made_here).map(|it| it.id).collect(),
+        language: chosen_language(),
+    };
+    memoize(ctx, Id::unique("reading of the ruler"), source, |source| {
+        let ruler = Ruler::of(&source.recipe, source.reads_control);
+        (ruler, first_computed(session, &source.recipe, source.picture_count))
+    })
+}
+
 /// Draws the ruler of the next picture.
 pub(crate) fn ruler_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let next = &state.shared.next;
-    let ruler = Ruler::of(&next.recipe, next.reads_control());
-    header(ui, state, &ruler, commands);
+    let reading = read(ui.ctx(), state);
+    let (ruler, first) = &reading.1;
+    header(ui, state, ruler, *first, commands);
     if !is_open(state) {
         return;
     }
@@ -57,12 +91,12 @@ pub(crate) fn ruler_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
-/// Draws the line that sums the ruler up, and what the next pictures compute.
-fn header(ui: &mut Ui, state: &State, ruler: &Ruler, commands: &mut Commands) {
+/// Draws the line that sums the ruler up, and what the next pictures compute. `first`: their first
+/// computed step.
+fn header(ui: &mut Ui, state: &State, ruler: &Ruler, first: Option<u32>, commands: &mut Commands) {
     let is_open = is_open(state);
     let title = tr!("create-steps");
     let recipe = &state.shared.next.recipe;
-    let first = first_computed(&state.create.session, recipe, state.shared.picture_count());
     let computed = first.map(|first| tr!("create-computes-from-step", first, steps = ruler.steps));
     let ranges = tr!("create-ranges-of-steps", count = ruler.range_count());
     let summary: Vec<String> = [ranges].into_iter().chain(computed.clone()).collect();

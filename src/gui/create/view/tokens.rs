@@ -14,7 +14,7 @@ use atelier_language::tr;
 pub(super) fn token_count(ui: &mut Ui, state: &State, field: PromptField, text: &str) {
     let Some(counted) = state.create.tokens.last(field).filter(|_| !text.trim().is_empty()) else { return };
     let palette = theme::palette(ui);
-    let (words, hover, is_short) = match &counted.tokens {
+    let (words, hover, is_short) = match counted.tokens {
         Ok(tokens) => (short(tokens), sentences(tokens), is_cut(&tokens.main)),
         Err(NotCounted::TooLong) => (tr!("create-too-long-to-count").to_owned(), tr!("create-tokens-of-a-prompt").to_owned(), true),
         Err(NotCounted::Family | NotCounted::Failed) => return,

@@ -1,12 +1,11 @@
 //! The line below the prompt that says which of its words the built-in model was never trained with.
 
-use std::sync::Arc;
-
 use atelier_language::tr;
-use eframe::egui::{Context, Id, Label, RichText, Ui};
+use eframe::egui::{Id, Label, RichText, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::create::view::prompt_field::with_words;
+use crate::gui::memo::memoize;
 use crate::gui::screen::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -16,7 +15,10 @@ use crate::gui::window_command::WindowCommand;
 pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let next = &state.shared.next;
     let Some(builtin) = next.builtin.as_ref().ok().filter(|_| next.uses_builtin()) else { return };
-    let unknown = with_words(ui.ctx(), &next.recipe.prompt, |words| unknown_words(ui.ctx(), words, |words| builtin.unknown_words(words)));
+    let looked_up = with_words(ui.ctx(), &next.recipe.prompt, |words| {
+        memoize(ui.ctx(), Id::unique("unknown words"), words.to_owned(), |words| builtin.unknown_words(words))
+    });
+    let (_, unknown) = &*looked_up;
     if unknown.is_empty() {
         return;
     }
@@ -27,16 +29,4 @@ pub(super) fn unknown_words_line(ui: &mut Ui, state: &State, commands: &mut Comm
         let name = tr!("create-find-a-model-that");
         ui.button(RichText::new(name).size(theme::SMALL)).accessible_name(name)
     });
-}
-
-/// Words that the model does not know, looked up once for a text.
-fn unknown_words(ctx: &Context, words: &str, look_up: impl FnOnce(&str) -> Vec<String>) -> Arc<[String]> {
-    let id = Id::unique("unknown words");
-    let known = ctx.data(|data| data.get_temp::<Arc<(String, Arc<[String]>)>>(id)).filter(|known| known.0 == words);
-    if let Some(known) = known {
-        return Arc::clone(&known.1);
-    }
-    let unknown: Arc<[String]> = look_up(words).into();
-    ctx.data_mut(|data| data.insert_temp(id, Arc::new((words.to_owned(), Arc::clone(&unknown)))));
-    unknown
 }

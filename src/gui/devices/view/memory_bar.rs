@@ -17,7 +17,7 @@ use atelier_language::tr;
 pub(crate) const MOVE_SECS: f32 = 0.12;
 
 /// Part of a bar's width that a change must have to be animated.
-const LEAST_MOVE: f32 = 0.01;
+const MIN_MOVE: f32 = 0.01;
 
 /// Distance of hatching lines, in points.
 const HATCH: f32 = 5.0;
@@ -132,7 +132,7 @@ impl Bar {
 /// is there at once: each movement is half a dozen frames.
 fn moved(ui: &Ui, id: Id, to: f32, width: f32) -> f32 {
     let before = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id, to), to));
-    let is_small = before != to && (before - to).abs() < width * LEAST_MOVE;
+    let is_small = before != to && (before - to).abs() < width * MIN_MOVE;
     ui.ctx().animate_value_with_time(id, to, if is_small { 0.0 } else { MOVE_SECS })
 }
 
