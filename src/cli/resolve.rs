@@ -110,7 +110,7 @@ pub(super) fn for_studio(
     let lookup = Lookup { loras: &by_name, ..*lookup };
     let starts = starts::all(&flags.common.inputs)?;
     let all = templates::choose_pictures(&flags.templates, &flags.picture, &starts, (&paths, &lookup), |picture| {
-        Ok((asked_of_studio(picture, &flags.common), Vec::new(), None))
+        Ok((recipe_for_studio(picture, &flags.common), Vec::new(), None))
     })?;
     let mut earlier = 0;
     let mut jobs = Vec::with_capacity(all.len());
@@ -128,7 +128,7 @@ pub(super) fn for_studio(
 }
 
 /// What flags choose, in a recipe that has the usual values otherwise.
-fn asked_of_studio(picture: &PictureFlags, common: &CommonFlags) -> Recipe {
+fn recipe_for_studio(picture: &PictureFlags, common: &CommonFlags) -> Recipe {
     let usual = Recipe::default();
     let CommonFlags { sampling, inputs, area, .. } = common;
     let file = |path: &PathBuf| ImageSource::File(path.clone());

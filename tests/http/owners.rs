@@ -1,15 +1,13 @@
 //! Several people with tokens of their own at one engine.
 
-use std::process::Command;
-
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
-use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_library::BUILTIN_VARIABLE;
+use atelier_core::paths::Paths;
 use atelier_media::read_settings;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Sent};
+use crate::process::atelier;
 use crate::studio::Studio;
 
 pub(crate) const ANNA: &str = "anna-anna-anna-anna";
@@ -103,9 +101,7 @@ fn pictures_are_their_owners_alone_also_after_a_restart_and_the_gallery_knows_wh
     assert_eq!(found, [200, 404]);
 
     let search = |query: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-        command.env(HOME_VARIABLE, studio.home.path()).env(BUILTIN_VARIABLE, studio.home.path().join("none"));
-        let output = command.args(["gallery", "search", query]).output().unwrap();
+        let output = atelier(studio.home.path(), &["gallery", "search", query]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
@@ -9,11 +10,16 @@ use atelier_library::BUILTIN_VARIABLE;
 
 use crate::client::{Sent, get};
 
-fn serve(home: &tempfile::TempDir, args: &[&str]) -> Command {
+/// The program, with a home of its own and without a built-in model.
+pub(crate) fn atelier(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-    command.env(HOME_VARIABLE, home.path()).env(BUILTIN_VARIABLE, home.path().join("none"));
-    command.arg("serve").args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).args(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+fn serve(home: &tempfile::TempDir, args: &[&str]) -> Command {
+    atelier(home.path(), &[&["serve"], args].concat())
 }
 
 /// Starts a server and waits for its address.
@@ -26,7 +32,7 @@ fn start(home: &tempfile::TempDir, args: &[&str]) -> (Child, SocketAddr) {
 }
 
 /// Ends it as Ctrl-C does.
-fn stop(child: Child) -> Output {
+pub(crate) fn stop(child: Child) -> Output {
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupted.success());
     child.wait_with_output().unwrap()

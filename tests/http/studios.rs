@@ -2,27 +2,21 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
-use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
+use atelier_core::paths::Paths;
+use atelier_library::LibraryConfig;
 use atelier_media::read_metadata;
 use serde_json::{Value, json};
 
 use crate::client::get;
+use crate::process::atelier;
 use crate::studio::Studio;
 use crate::support::tiny;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-
-fn atelier(home: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-    command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).args(args);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
 
 /// Runs a command and returns its exit code, its lines and what it said.
 fn run(home: &Path, args: &[&str]) -> (Option<i32>, Vec<String>, String) {
@@ -153,8 +147,7 @@ fn ctrl_c_cancels_the_job_there() {
     let studio = Studio::open();
     let home = tempfile::tempdir().unwrap();
     let child = begin_long(home.path(), &url(&studio));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let (code, _, said) = told(&child.wait_with_output().unwrap());
+    let (code, _, said) = told(&crate::process::stop(child));
     assert_eq!(code, Some(130), "{said}");
     assert_eq!(get(studio.address(), "/sdcpp/v1/jobs").ok()[0]["status"], "cancelled");
 }

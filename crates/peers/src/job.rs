@@ -17,8 +17,8 @@ const MAX_VALUES: usize = 20_000;
 const MAX_NOTES: usize = 32;
 pub(crate) const MAX_SENTENCE: usize = 600;
 /// Most steps and the longest side in pixels that are believed.
-const MAX_STEPS: u64 = 100_000;
-const MAX_SIDE: u64 = 65_535;
+const MAX_STEPS: u32 = 100_000;
+const MAX_SIDE: u32 = 65_535;
 
 /// What is asked for. `None` leaves it to the model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -164,23 +164,23 @@ pub(crate) fn read_event(name: &str, data: &[u8]) -> Result<Option<JobEvent>, No
         return Ok(None);
     }
     let value = read_json(data)?;
-    let number = |key: &str, most: u64| value.get(key).and_then(Value::as_u64).filter(|it| *it <= most).map(|it| it as u32).ok_or(Nonsense);
-    let picture = |key: &str| number(key, u64::from(MAX_PICTURES - 1));
+    let picture = |key: &str| number(&value, key, MAX_PICTURES - 1).ok_or(Nonsense);
+    let steps = |key: &str| number(&value, key, MAX_STEPS).ok_or(Nonsense);
     Ok(Some(match name {
         "state" => JobEvent::State {
             status: status(&value)?,
-            position: number("queue_position", u64::from(u32::MAX)).unwrap_or_default(),
+            position: number(&value, "queue_position", u32::MAX).unwrap_or_default(),
             begin: value.get("begin").and_then(begin),
             notes: notes(&value),
         },
         "step" => {
-            let total = number("steps", MAX_STEPS)?;
-            JobEvent::Step { picture: picture("picture")?, done: number("step", MAX_STEPS)?.min(total), total }
+            let total = steps("steps")?;
+            JobEvent::Step { picture: picture("picture")?, done: steps("step")?.min(total), total }
         }
         "preview" => {
             let text = value.get("b64_json").and_then(Value::as_str).ok_or(Nonsense)?;
             let file = STANDARD.decode(text).map_err(|_| Nonsense)?;
-            JobEvent::Preview { picture: picture("picture")?, step: number("step", MAX_STEPS)?, file }
+            JobEvent::Preview { picture: picture("picture")?, step: steps("step")?, file }
         }
         // Where it says that the picture lies is not looked at: the index says it.
         "picture" => JobEvent::Picture { index: picture("index")?, seed: value.get("seed").and_then(Value::as_i64).filter(|it| *it >= 0) },
@@ -210,10 +210,15 @@ fn status(value: &Value) -> Result<JobStatus, Nonsense> {
     }
 }
 
+/// A whole number, where it is at most this.
+fn number(value: &Value, key: &str, most: u32) -> Option<u32> {
+    u32::try_from(value.get(key)?.as_u64()?).ok().filter(|it| *it <= most)
+}
+
 fn begin(value: &Value) -> Option<JobBegin> {
-    let number = |key: &str, most: u64| value.get(key)?.as_u64().filter(|it| *it <= most).map(|it| it as u32);
     let seeds = value.get("seeds")?.as_array()?.iter().take(MAX_PICTURES as usize).filter_map(Value::as_i64).collect();
-    Some(JobBegin { width: number("width", MAX_SIDE)?, height: number("height", MAX_SIDE)?, steps: number("steps", MAX_STEPS)?, seeds })
+    let (width, height) = (number(value, "width", MAX_SIDE)?, number(value, "height", MAX_SIDE)?);
+    Some(JobBegin { width, height, steps: number(value, "steps", MAX_STEPS)?, seeds })
 }
 
 fn notes(value: &Value) -> Vec<String> {

@@ -1,11 +1,13 @@
 //! The studios that a person keeps, with their tokens, in a file that is its owner's alone.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
 use atelier_core::paths::write_private;
 use atelier_core::stored_file::{Unreadable, read_stored};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{AccessToken, StudioAddress, clean_name};
 
@@ -24,15 +26,26 @@ pub struct KeptStudio {
 }
 
 /// The studios that a person keeps, in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeptStudios(Vec<KeptStudio>);
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct KeptStudios {
+    studios: Vec<KeptStudio>,
+    /// Entries of the file that are no studio here: they are written as they were read.
+    unread: Vec<Value>,
+}
+
+impl fmt::Debug for KeptStudios {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An entry that was not understood may hold a token.
+        f.debug_list().entries(&self.studios).finish()
+    }
+}
 
 #[derive(Default, Serialize, Deserialize)]
 struct StoredStudios {
     #[serde(default)]
     version: u32,
     #[serde(default)]
-    studios: Vec<serde_json::Value>,
+    studios: Vec<Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,9 +56,17 @@ struct StoredStudio {
     token: Option<String>,
 }
 
+impl StoredStudio {
+    /// The studio of an entry; `None` where it makes no sense.
+    fn read(entry: &Value) -> Option<KeptStudio> {
+        let Self { name, address, token } = Self::deserialize(entry).ok()?;
+        Some(KeptStudio { name, address: address.parse().ok()?, token: token.as_deref().and_then(AccessToken::new) })
+    }
+}
+
 impl KeptStudios {
     /// Reads the file; none is kept where there is no file. An entry that makes no sense costs itself
-    /// alone.
+    /// alone, and stays in the file.
     ///
     /// # Errors
     /// If it cannot be read now, is of a newer version, or makes no sense as a whole.
@@ -56,11 +77,12 @@ impl KeptStudios {
                 return Err(Unreadable::Newer);
             }
             let mut kept = Self::default();
-            for stored in stored.studios.into_iter().take(MAX_KEPT).filter_map(|value| serde_json::from_value::<StoredStudio>(value).ok()) {
-                let Ok(address) = stored.address.parse() else { continue };
-                let token = stored.token.as_deref().and_then(AccessToken::new);
+            for entry in stored.studios {
                 // A full list passes over what is too many.
-                let _ = kept.keep(KeptStudio { name: stored.name, address, token });
+                let is_kept = StoredStudio::read(&entry).is_some_and(|studio| kept.keep(studio));
+                if !is_kept {
+                    kept.unread.push(entry);
+                }
             }
             Ok(kept)
         })?;
@@ -77,44 +99,45 @@ impl KeptStudios {
             address: studio.address.to_string(),
             token: studio.token.as_ref().map(|token| token.secret().to_owned()),
         };
-        let studios = self.0.iter().map(|studio| serde_json::to_value(stored(studio))).collect::<Result<_, _>>()?;
+        let known = self.studios.iter().map(|studio| serde_json::to_value(stored(studio)));
+        let studios = known.chain(self.unread.iter().cloned().map(Ok)).collect::<Result<_, _>>()?;
         write_private(path, &serde_json::to_vec_pretty(&StoredStudios { version: VERSION, studios })?)
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &KeptStudio> {
-        self.0.iter()
+        self.studios.iter()
     }
 
     /// The one of this name, in small letters or large ones.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&KeptStudio> {
-        self.0.iter().find(|studio| is_same_name(&studio.name, name))
+        self.studios.iter().find(|studio| is_same_name(&studio.name, name))
     }
 
     /// The one at this address.
     #[must_use]
     pub fn at(&self, address: &StudioAddress) -> Option<&KeptStudio> {
-        self.0.iter().find(|studio| studio.address == *address)
+        self.studios.iter().find(|studio| studio.address == *address)
     }
 
     /// Keeps a studio in place of those of the same name or address; false where there are too many.
     pub fn keep(&mut self, studio: KeptStudio) -> bool {
         let name = clean_name(&studio.name);
         let name = if name.is_empty() { studio.address.host().to_owned() } else { name };
-        self.0.retain(|other| !is_same_name(&other.name, &name) && other.address != studio.address);
-        if self.0.len() >= MAX_KEPT {
+        self.studios.retain(|other| !is_same_name(&other.name, &name) && other.address != studio.address);
+        if self.studios.len() >= MAX_KEPT {
             return false;
         }
-        self.0.push(KeptStudio { name, ..studio });
+        self.studios.push(KeptStudio { name, ..studio });
         true
     }
 
     /// Forgets the studio of this name; false where there is none.
     pub fn forget(&mut self, name: &str) -> bool {
-        let before = self.0.len();
-        self.0.retain(|studio| !is_same_name(&studio.name, name));
-        self.0.len() < before
+        let before = self.studios.len();
+        self.studios.retain(|studio| !is_same_name(&studio.name, name));
+        self.studios.len() < before
     }
 }
 
@@ -153,6 +176,22 @@ mod tests {
         assert!(read.keep(studio("STUDIO OF ANNA", "192.168.1.6", None)));
         assert_eq!((read.iter().count(), read.named("Studio of Anna").unwrap().token.clone()), (2, None), "the new one takes its place");
         assert!(read.forget("studio of anna") && !read.forget("studio of anna"));
+    }
+
+    #[test]
+    fn an_entry_that_was_not_understood_stays_in_the_file_and_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("studios.json");
+        let strange = r#"{"name":"b","address":"ftp://x","token":"0123456789abcdef"}"#;
+        fs::write(&path, format!(r#"{{"version":1,"studios":[{strange},{{"name":"c","address":"10.0.0.1"}}]}}"#)).unwrap();
+        let mut kept = KeptStudios::read(&path).unwrap();
+        assert!(!format!("{kept:?}").contains("0123456789"), "{kept:?}");
+        assert!(kept.forget("c") && kept.keep(studio("d", "10.0.0.2", None)));
+        kept.write(&path).unwrap();
+        let written: StoredStudios = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(written.studios.len(), 2);
+        assert!(written.studios.contains(&serde_json::from_str(strange).unwrap()), "{:?}", written.studios);
+        assert_eq!(KeptStudios::read(&path).unwrap(), kept);
     }
 
     #[test]

@@ -62,8 +62,7 @@ impl FoundStudio {
         // The same one at each look, and IPv4 first.
         near.sort();
         let address = StudioAddress::of(SocketAddr::new(*near.first()?, record.port))?;
-        let name = clean_name(instance_name(record.full_name)?);
-        let name = if name.is_empty() { tr!("peers-studio-at", host = address.host()) } else { name };
+        let name = shown_name(instance_name(record.full_name)?, &address);
         Some(Self { name, address, needs_token: record.access != Some(OPEN_ACCESS) })
     }
 }
@@ -84,6 +83,12 @@ fn instance_name(full_name: &str) -> Option<&str> {
     if service.eq_ignore_ascii_case(SERVICE) { name.strip_suffix('.') } else { None }
 }
 
+/// The name of a studio, or its host where that is none.
+pub(crate) fn shown_name(text: &str, address: &StudioAddress) -> String {
+    let name = clean_name(text);
+    if name.is_empty() { tr!("peers-studio-at", host = address.host()) } else { name }
+}
+
 /// A name of a stranger's in one line, without what steers a terminal, of at most 63 bytes.
 #[must_use]
 pub fn clean_name(text: &str) -> String {
@@ -96,7 +101,7 @@ pub(crate) fn clean_line(text: &str, max_bytes: usize) -> String {
     let text = &text[..text.floor_char_boundary(max_bytes.saturating_mul(2))];
     let is_space = |c: char| c.is_whitespace() || c.is_control();
     let plain: String = text.chars().map(|c| if is_space(c) { ' ' } else { c }).filter(|c| !is_steering(*c)).collect();
-    let line = plain.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     line[..line.floor_char_boundary(max_bytes)].trim_end().to_owned()
 }
 

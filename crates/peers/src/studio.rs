@@ -17,7 +17,7 @@ use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
 use crate::job::{JobEvent, JobRequest, MAX_SENTENCE, Nonsense, read_json};
-use crate::record::{clean_line, clean_name};
+use crate::record::{clean_line, shown_name};
 use crate::{AccessToken, EventReader, StudioAddress, StudioError};
 
 /// Longest waits: for a connection, for the first byte of an answer, between two bytes of one, and
@@ -57,7 +57,7 @@ impl Studio {
     /// # Errors
     /// If the system gives no means to ask.
     pub fn new(name: &str, address: StudioAddress, token: Option<AccessToken>) -> Result<Self, StudioError> {
-        let name = Some(clean_name(name)).filter(|it| !it.is_empty()).unwrap_or_else(|| tr!("peers-studio-at", host = address.host()));
+        let name = shown_name(name, &address);
         let failed = |error: &dyn fmt::Display| StudioError::Unreachable { studio: name.clone(), reason: error.to_string() };
         // Another part of the program may have chosen the same one before.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -116,7 +116,7 @@ impl Studio {
             response,
             reader: EventReader::default(),
             unread: VecDeque::new(),
-            fetched: BTreeSet::new(),
+            told: BTreeSet::new(),
             heard: Instant::now(),
             cancelled: None,
             is_over: false,
@@ -246,7 +246,7 @@ pub struct FollowedJob<'a> {
     reader: EventReader,
     unread: VecDeque<JobEvent>,
     /// Pictures that were told.
-    fetched: BTreeSet<u32>,
+    told: BTreeSet<u32>,
     /// When something came last.
     heard: Instant,
     /// When it was cancelled.
@@ -265,7 +265,7 @@ impl FollowedJob<'_> {
             while let Some(event) = self.unread.pop_front() {
                 self.is_over |= matches!(event, JobEvent::End { .. });
                 if let JobEvent::Picture { index, .. } = &event
-                    && !self.fetched.insert(*index)
+                    && !self.told.insert(*index)
                 {
                     continue;
                 }

@@ -21,6 +21,7 @@ mod person;
 mod queue;
 mod steps;
 mod studios;
+mod values;
 mod vision;
 
 pub(super) use area::AreaFlags;
@@ -37,17 +38,17 @@ pub(super) use person::PersonFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
+use studios::NOT_OF_A_STUDIO;
 pub(super) use studios::StudiosCommand;
 pub use studios::StudiosFlags;
+use values::{finite, gib, lora, unit, whole_seed};
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
-use atelier_core::recipe::{
-    ControlImage, Lora, LoraMode, LoraStrengths, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler, kept_seed,
-};
+use atelier_core::recipe::{ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -73,57 +74,6 @@ const SETTINGS: [&str; 14] = [
     "DeviceFlags",
     "ModuleDeviceFlags",
     "ModuleFlags",
-];
-
-/// What another studio does not take: groups of flags, and flags of groups of which it takes some.
-/// Each is refused beside `--studio`.
-const NOT_OF_A_STUDIO: [&str; 46] = [
-    "GuidanceFlags",
-    "FamilyFlags",
-    "PersonFlags",
-    "AreaFlags",
-    "HiresFlags",
-    "StepFlags",
-    "LikeFlags",
-    "DeviceFlags",
-    "ModuleDeviceFlags",
-    "ModuleFlags",
-    "ServerFlags",
-    "LibraryFlags",
-    "PullFlags",
-    "diffusion_model",
-    "uncond_diffusion_model",
-    "llm",
-    "llm_vision",
-    "vae",
-    "taesd",
-    "clip_l",
-    "clip_g",
-    "t5xxl",
-    "clip_vision",
-    "control_net",
-    "photo_maker",
-    "lora",
-    "lora_apply_mode",
-    "embedding",
-    "embd_dir",
-    "lora_model_dir",
-    "rng",
-    "sampler_rng",
-    "prediction",
-    "control_image",
-    "control_strength",
-    "control_start",
-    "control_end",
-    "control_prepare",
-    "from_command",
-    "list_devices",
-    "as_command",
-    "verbose",
-    "preview_method",
-    "preview_interval",
-    "no_auto_placement",
-    "stream_profile",
 ];
 
 /// Generate images on your own machine. Without a command, the window opens.
@@ -829,64 +779,6 @@ fn suits<T: Display>(row: &Row<RangeInclusive<T>>, usual: T) -> String {
     format!("{} [default: {usual}, or what suits the built-in model]", within(row))
 }
 
-/// Bytes of a number of GiB.
-fn gib(text: &str) -> Result<u64, String> {
-    const GIB: f64 = (1_u64 << 30) as f64;
-    let number = text.parse().ok().filter(|value: &f64| (1e-6..=1e6).contains(value));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below the largest number")]
-    number.map(|number| (number * GIB) as u64).ok_or_else(|| "write a number of GiB, as 6 or 0.5".to_owned())
-}
-
-fn finite(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
-}
-
-/// Seeds of other programs go to 2^64 - 1.
-fn whole_seed(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| {
-        let most = format!("write a whole number up to {}", i64::MAX);
-        match text.parse().ok().and_then(|seed| kept_seed(seed, Rng::Cpu)) {
-            Some(kept) => format!("{most}; with --rng cpu, {kept} draws the same noise"),
-            None => most,
-        }
-    })
-}
-
-fn unit(text: &str) -> Result<f32, String> {
-    finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
-}
-
-/// `FILE`, `FILE:STRENGTH` or `FILE:ENCODER:STRENGTH`, as tags have them, with `@0.2-0.8` behind it
-/// for a part of the steps. A colon that no number follows belongs to the file's name, as in
-/// `C:\ink.safetensors`, and so does an `@` that no range follows.
-fn lora(text: &str) -> Result<Lora, String> {
-    let range = |text: &str| {
-        let (start, end) = text.split_once('-')?;
-        Some((start.parse::<f32>().ok()?, end.parse::<f32>().ok()?))
-    };
-    let ranged = text.rsplit_once('@').and_then(|(rest, after)| Some((rest, range(after)?)));
-    let Some((text, (start, end))) = ranged else { return lora_in_all_steps(text) };
-    if !(SHARE.contains(&start) && SHARE.contains(&end) && start < end) {
-        return Err("write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned());
-    }
-    Ok(Lora { start, end, ..lora_in_all_steps(text)? })
-}
-
-fn lora_in_all_steps(text: &str) -> Result<Lora, String> {
-    let number = |text: &'_ str| text.rsplit_once(':').and_then(|(rest, number)| Some((rest.to_owned(), finite(number).ok()?)));
-    let (path, strengths) = match number(text) {
-        None => (text.to_owned(), LoraStrengths::same(1.0)),
-        Some((rest, strength)) => match number(&rest) {
-            None => (rest, LoraStrengths::same(strength)),
-            Some((path, encoder)) => (path, LoraStrengths::new(strength, encoder)),
-        },
-    };
-    if path.is_empty() {
-        return Err("name a file".to_owned());
-    }
-    Ok(Lora::with_strengths(path.into(), strengths))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -896,36 +788,6 @@ mod tests {
     #[test]
     fn clap_finds_no_contradiction() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_lora_is_a_file_and_perhaps_a_strength() {
-        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength));
-        assert_eq!(read("ink.safetensors"), Ok(("ink.safetensors".into(), 1.0)));
-        assert_eq!(read("a/ink.safetensors:0.5"), Ok(("a/ink.safetensors".into(), 0.5)));
-        assert_eq!(read(r"C:\ink.safetensors"), Ok((r"C:\ink.safetensors".into(), 1.0)));
-        assert_eq!(read(r"C:\ink.safetensors:-1"), Ok((r"C:\ink.safetensors".into(), -1.0)));
-        assert!(read("").is_err() && read(":0.5").is_err());
-    }
-
-    #[test]
-    fn a_lora_may_have_a_part_of_the_steps() {
-        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength, it.start, it.end));
-        assert_eq!(read("ink.safetensors@0.2-0.8"), Ok(("ink.safetensors".into(), 1.0, 0.2, 0.8)));
-        assert_eq!(read("a@b/ink.safetensors:0.5:-1@0-0.4"), Ok(("a@b/ink.safetensors".into(), -1.0, 0.0, 0.4)));
-        for name in ["ink@2.safetensors", "ink@0.2-0.8.safetensors", "ink@", "ink@x-y", "ink@1-"] {
-            assert_eq!(read(name), Ok((name.to_owned(), 1.0, 0.0, 1.0)));
-        }
-        for wrong in ["ink@0.8-0.2", "ink@0-2", "ink@0.5-0.5", "ink@NaN-1", "@0-1"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn numbers_that_are_none_are_refused() {
-        assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
-        assert!(unit("1.01").is_err() && unit("-0.1").is_err());
-        assert_eq!(unit("1"), Ok(1.0));
     }
 
     #[test]
@@ -945,50 +807,6 @@ mod tests {
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!(flags.output, PathBuf::from("c.png"));
-    }
-
-    #[test]
-    fn another_studio_gets_a_flag_or_it_is_refused() {
-        const TAKEN: [&str; 25] = [
-            "studio",
-            "help",
-            "simulate_devices",
-            "cpu_math",
-            "model",
-            "prompt",
-            "negative_prompt",
-            "width",
-            "height",
-            "seed",
-            "batch_count",
-            "prompts",
-            "wildcards",
-            "steps",
-            "cfg_scale",
-            "guidance",
-            "sampling_method",
-            "scheduler",
-            "eta",
-            "flow_shift",
-            "clip_skip",
-            "init_img",
-            "strength",
-            "mask",
-            "ref_image",
-        ];
-        // Where the pictures go and what is printed is this program's.
-        const OWN: [&str; 4] = ["output", "preview", "json", "null"];
-        let mut command = Cli::command();
-        command.build();
-        let generate = command.find_subcommand("generate").unwrap();
-        let studio = generate.get_arguments().find(|it| it.get_id() == "studio").unwrap();
-        let refused: Vec<&str> = generate.get_arg_conflicts_with(studio).iter().map(|it| it.get_id().as_str()).collect();
-        for flag in generate.get_arguments().map(|it| it.get_id().as_str()) {
-            let is_taken = TAKEN.contains(&flag) || OWN.contains(&flag);
-            assert!(is_taken != refused.contains(&flag), "{flag} is sent, or refused by its name");
-        }
-        let refused = ["atelier", "generate", "-p", "x", "--studio", "Anna", "--vae-tiling"];
-        assert!(Cli::try_parse_from(refused).unwrap_err().to_string().contains("--vae-tiling"));
     }
 
     #[test]

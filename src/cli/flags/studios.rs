@@ -1,8 +1,59 @@
-//! The flags of `atelier studios`.
+//! The flags of `atelier studios`, and what `generate --studio` does not take.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
 use clap::{Args, Subcommand};
+
+/// What another studio does not take: groups of flags, and flags of groups of which it takes some.
+/// Each is refused beside `--studio`.
+pub(super) const NOT_OF_A_STUDIO: [&str; 46] = [
+    "GuidanceFlags",
+    "FamilyFlags",
+    "PersonFlags",
+    "AreaFlags",
+    "HiresFlags",
+    "StepFlags",
+    "LikeFlags",
+    "DeviceFlags",
+    "ModuleDeviceFlags",
+    "ModuleFlags",
+    "ServerFlags",
+    "LibraryFlags",
+    "PullFlags",
+    "diffusion_model",
+    "uncond_diffusion_model",
+    "llm",
+    "llm_vision",
+    "vae",
+    "taesd",
+    "clip_l",
+    "clip_g",
+    "t5xxl",
+    "clip_vision",
+    "control_net",
+    "photo_maker",
+    "lora",
+    "lora_apply_mode",
+    "embedding",
+    "embd_dir",
+    "lora_model_dir",
+    "rng",
+    "sampler_rng",
+    "prediction",
+    "control_image",
+    "control_strength",
+    "control_start",
+    "control_end",
+    "control_prepare",
+    "from_command",
+    "list_devices",
+    "as_command",
+    "verbose",
+    "preview_method",
+    "preview_interval",
+    "no_auto_placement",
+    "stream_profile",
+];
 
 /// Flags of `studios`.
 #[derive(Debug, Args)]
@@ -53,4 +104,55 @@ pub(in crate::cli) enum StudiosCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+
+    use crate::cli::flags::Cli;
+
+    #[test]
+    fn another_studio_gets_a_flag_or_it_is_refused() {
+        const TAKEN: [&str; 25] = [
+            "studio",
+            "help",
+            "simulate_devices",
+            "cpu_math",
+            "model",
+            "prompt",
+            "negative_prompt",
+            "width",
+            "height",
+            "seed",
+            "batch_count",
+            "prompts",
+            "wildcards",
+            "steps",
+            "cfg_scale",
+            "guidance",
+            "sampling_method",
+            "scheduler",
+            "eta",
+            "flow_shift",
+            "clip_skip",
+            "init_img",
+            "strength",
+            "mask",
+            "ref_image",
+        ];
+        // Where the pictures go and what is printed is this program's.
+        const OWN: [&str; 4] = ["output", "preview", "json", "null"];
+        let mut command = Cli::command();
+        command.build();
+        let generate = command.find_subcommand("generate").unwrap();
+        let studio = generate.get_arguments().find(|it| it.get_id() == "studio").unwrap();
+        let refused: Vec<&str> = generate.get_arg_conflicts_with(studio).iter().map(|it| it.get_id().as_str()).collect();
+        for flag in generate.get_arguments().map(|it| it.get_id().as_str()) {
+            let is_taken = TAKEN.contains(&flag) || OWN.contains(&flag);
+            assert!(is_taken != refused.contains(&flag), "{flag} is sent, or refused by its name");
+        }
+        let refused = ["atelier", "generate", "-p", "x", "--studio", "Anna", "--vae-tiling"];
+        assert!(Cli::try_parse_from(refused).unwrap_err().to_string().contains("--vae-tiling"));
+    }
 }

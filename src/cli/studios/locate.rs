@@ -26,13 +26,13 @@ impl Located {
 }
 
 /// Reads the studios that are kept.
-pub(super) fn kept(file: &Path) -> anyhow::Result<KeptStudios> {
+pub(super) fn read_kept(file: &Path) -> anyhow::Result<KeptStudios> {
     KeptStudios::read(file).with_context(|| format!("the studios in {} cannot be used", file.display()))
 }
 
 /// Finds the studio of a name, an address or a link.
 pub(super) fn locate(word: &str, file: &Path) -> anyhow::Result<Located> {
-    let kept = kept(file)?;
+    let kept = read_kept(file)?;
     if let Some(studio) = kept.named(word) {
         return Ok(Located { name: studio.name.clone(), address: studio.address.clone(), token: studio.token.clone() });
     }

@@ -19,7 +19,7 @@ use super::reporter::write_message;
 use atelier_core::paths::Paths;
 use atelier_peers::{AccessToken, Browser, FoundStudio, KeptStudio, KeptStudios, Network, StudioLink};
 pub(super) use generate::{RemoteEnv, generate};
-use locate::{kept, locate};
+use locate::{locate, read_kept};
 
 /// Longest time until a press of Ctrl-C ends a search.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -61,7 +61,7 @@ pub(super) fn run(flags: StudiosFlags, env: StudiosEnv<'_>) -> Exit {
 
 /// Lists what is found within this time, and what is kept.
 fn list(seconds: u64, file: &Path, interrupt: &Interrupt, printer: &mut Printer<'_>, err: &mut dyn Write) -> anyhow::Result<()> {
-    let kept = kept(file)?;
+    let kept = read_kept(file)?;
     let found = match search(Duration::from_secs(seconds), interrupt) {
         Ok(found) => found,
         Err(error) if kept.iter().next().is_some() => {
@@ -129,15 +129,19 @@ fn lines(found: &[FoundStudio], kept: &KeptStudios) -> Vec<StudioLine> {
         }
     });
     let others = kept.iter().filter(|studio| !found.iter().any(|it| it.address == studio.address));
-    let of_kept = others.map(|studio| StudioLine::Studio {
+    of_found.chain(others.map(kept_line)).collect()
+}
+
+/// The line of a studio that is kept and was not looked for.
+fn kept_line(studio: &KeptStudio) -> StudioLine {
+    StudioLine::Studio {
         name: studio.name.clone(),
         url: studio.address.to_string(),
         is_found: false,
         is_kept: true,
         needs_token: None,
         has_token: studio.token.is_some(),
-    });
-    of_found.chain(of_kept).collect()
+    }
 }
 
 /// Keeps a studio, once it has let this computer in.
@@ -167,21 +171,14 @@ fn add(
     let studio = located.studio()?;
     studio.name().clone_into(&mut located.name);
     let models = studio.models()?;
-    let mut kept = kept(file)?;
+    let mut kept = read_kept(file)?;
     if name.is_none()
         && let Some(other) = kept.named(&located.name).filter(|it| it.address != located.address)
     {
         anyhow::bail!("a studio named {} is kept already, at {}; choose another name with --name", other.name, other.address);
     }
     let added = KeptStudio { name: located.name, address: located.address, token: located.token };
-    let line = StudioLine::Studio {
-        name: added.name.clone(),
-        url: added.address.to_string(),
-        is_found: false,
-        is_kept: true,
-        needs_token: None,
-        has_token: added.token.is_some(),
-    };
+    let line = kept_line(&added);
     let sentence = format!("{} is kept; it has {}.", added.name, counted(models.len()));
     anyhow::ensure!(kept.keep(added), "too many studios are kept; remove one with: atelier studios rm");
     kept.write(file)?;
@@ -195,7 +192,7 @@ fn counted(models: usize) -> String {
 }
 
 fn forget(name: &str, file: &Path, printer: &mut Printer<'_>) -> anyhow::Result<()> {
-    let mut kept = kept(file)?;
+    let mut kept = read_kept(file)?;
     anyhow::ensure!(kept.forget(name), "no studio named {name} is kept; list them with: atelier studios");
     kept.write(file)?;
     printer.text(&format!("{name} and its token are forgotten."))?;

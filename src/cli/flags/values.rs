@@ -1,0 +1,96 @@
+//! Values of flags, read from what was typed; an error says what to write.
+
+use atelier_core::recipe::{Lora, LoraStrengths, Rng, SHARE, kept_seed};
+
+/// Bytes of a number of GiB.
+pub(super) fn gib(text: &str) -> Result<u64, String> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let number = text.parse().ok().filter(|value: &f64| (1e-6..=1e6).contains(value));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below the largest number")]
+    number.map(|number| (number * GIB) as u64).ok_or_else(|| "write a number of GiB, as 6 or 0.5".to_owned())
+}
+
+pub(super) fn finite(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
+}
+
+/// Seeds of other programs go to 2^64 - 1.
+pub(super) fn whole_seed(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| {
+        let most = format!("write a whole number up to {}", i64::MAX);
+        match text.parse().ok().and_then(|seed| kept_seed(seed, Rng::Cpu)) {
+            Some(kept) => format!("{most}; with --rng cpu, {kept} draws the same noise"),
+            None => most,
+        }
+    })
+}
+
+pub(super) fn unit(text: &str) -> Result<f32, String> {
+    finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+/// `FILE`, `FILE:STRENGTH` or `FILE:ENCODER:STRENGTH`, as tags have them, with `@0.2-0.8` behind it
+/// for a part of the steps. A colon that no number follows belongs to the file's name, as in
+/// `C:\ink.safetensors`, and so does an `@` that no range follows.
+pub(super) fn lora(text: &str) -> Result<Lora, String> {
+    let range = |text: &str| {
+        let (start, end) = text.split_once('-')?;
+        Some((start.parse::<f32>().ok()?, end.parse::<f32>().ok()?))
+    };
+    let ranged = text.rsplit_once('@').and_then(|(rest, after)| Some((rest, range(after)?)));
+    let Some((text, (start, end))) = ranged else { return lora_in_all_steps(text) };
+    if !(SHARE.contains(&start) && SHARE.contains(&end) && start < end) {
+        return Err("write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned());
+    }
+    Ok(Lora { start, end, ..lora_in_all_steps(text)? })
+}
+
+fn lora_in_all_steps(text: &str) -> Result<Lora, String> {
+    let number = |text: &'_ str| text.rsplit_once(':').and_then(|(rest, number)| Some((rest.to_owned(), finite(number).ok()?)));
+    let (path, strengths) = match number(text) {
+        None => (text.to_owned(), LoraStrengths::same(1.0)),
+        Some((rest, strength)) => match number(&rest) {
+            None => (rest, LoraStrengths::same(strength)),
+            Some((path, encoder)) => (path, LoraStrengths::new(strength, encoder)),
+        },
+    };
+    if path.is_empty() {
+        return Err("name a file".to_owned());
+    }
+    Ok(Lora::with_strengths(path.into(), strengths))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lora_is_a_file_and_perhaps_a_strength() {
+        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength));
+        assert_eq!(read("ink.safetensors"), Ok(("ink.safetensors".into(), 1.0)));
+        assert_eq!(read("a/ink.safetensors:0.5"), Ok(("a/ink.safetensors".into(), 0.5)));
+        assert_eq!(read(r"C:\ink.safetensors"), Ok((r"C:\ink.safetensors".into(), 1.0)));
+        assert_eq!(read(r"C:\ink.safetensors:-1"), Ok((r"C:\ink.safetensors".into(), -1.0)));
+        assert!(read("").is_err() && read(":0.5").is_err());
+    }
+
+    #[test]
+    fn a_lora_may_have_a_part_of_the_steps() {
+        let read = |text| lora(text).map(|it| (it.path.to_str().unwrap().to_owned(), it.strength, it.start, it.end));
+        assert_eq!(read("ink.safetensors@0.2-0.8"), Ok(("ink.safetensors".into(), 1.0, 0.2, 0.8)));
+        assert_eq!(read("a@b/ink.safetensors:0.5:-1@0-0.4"), Ok(("a@b/ink.safetensors".into(), -1.0, 0.0, 0.4)));
+        for name in ["ink@2.safetensors", "ink@0.2-0.8.safetensors", "ink@", "ink@x-y", "ink@1-"] {
+            assert_eq!(read(name), Ok((name.to_owned(), 1.0, 0.0, 1.0)));
+        }
+        for wrong in ["ink@0.8-0.2", "ink@0-2", "ink@0.5-0.5", "ink@NaN-1", "@0-1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
+        assert!(unit("1.01").is_err() && unit("-0.1").is_err());
+        assert_eq!(unit("1"), Ok(1.0));
+    }
+}
