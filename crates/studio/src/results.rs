@@ -72,9 +72,7 @@ impl Destination {
         index: &mut PictureIndex,
     ) -> Result<KeptPicture, PictureError> {
         let Picture { info, image, .. } = picture;
-        let metadata = |asked: &Recipe| {
-            Metadata::made_on(studio, received_recipe(said, asked, model, *info, image), image)
-        };
+        let metadata = |asked: &Recipe| Metadata::made_on(studio, received_recipe(said, asked, model, *info, image), image);
         let path = match self {
             Self::Folder { folder, recipe } => {
                 atelier_media::save_with_metadata(folder, &recipe.prompt, info.seed, image, &metadata(recipe))?
