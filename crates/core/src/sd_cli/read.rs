@@ -13,7 +13,7 @@ use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
     RulesError, SkipLayers, StepCache, Upscale,
 };
-use crate::words::{LoraTag, take_loras};
+use crate::words::{LoraTag, take_loras_with_comments};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
@@ -639,7 +639,7 @@ impl Reader {
     /// Reads the LoRAs: tags in the prompt, files in a folder.
     fn take_loras(&mut self, names_model: bool) {
         let words = self.prompt.clone().unwrap_or_default();
-        let (prompt, tags) = take_loras(&words);
+        let (prompt, tags) = take_loras_with_comments(&words);
         if self.prompt.is_some() {
             self.recipe.prompt = prompt;
         }

@@ -617,6 +617,14 @@ fn loras_of_one_name_count_together_and_the_folder_may_be_said_later() {
 }
 
 #[test]
+fn a_sign_of_comments_is_a_letter_to_the_engines_program() {
+    let mut recipe = Recipe { prompt: "a cat // or a dog".into(), ..Recipe::default() };
+    recipe.loras = vec![Lora::new("l/x.gguf".into(), 0.5)];
+    let back = pasted(&write(&recipe).line).recipe;
+    assert_eq!((back.prompt, back.loras), (recipe.prompt, recipe.loras));
+}
+
+#[test]
 fn what_is_no_command_is_refused_with_advice() {
     assert_eq!(read("sd -p 'a cat"), Err(CommandError::Unclosed));
     for text in ["", "a red lake", "sd-cli"] {

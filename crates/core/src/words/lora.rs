@@ -99,25 +99,46 @@ impl Lora {
 /// tags within choices and those that take turns stay.
 #[must_use]
 pub fn take_loras(prompt: &str) -> (String, Vec<LoraTag>) {
+    collect_loras(prompt, Comments::Skipped)
+}
+
+/// As [`take_loras`], also out of comments: for programs that know none.
+#[must_use]
+pub fn take_loras_with_comments(prompt: &str) -> (String, Vec<LoraTag>) {
+    collect_loras(prompt, Comments::Read)
+}
+
+fn collect_loras(prompt: &str, comments: Comments) -> (String, Vec<LoraTag>) {
     let mut loras = Vec::new();
-    let prompt_left = take_loras_if(prompt, |tag| {
+    let take = |tag| {
         loras.push(tag);
         true
-    });
-    (prompt_left, loras)
+    };
+    (take_out(prompt, comments, take), loras)
 }
 
 /// Takes those tags out of a prompt, as [`take_loras`] does, for which `take` returns true, returns
 /// the rest.
 #[must_use]
 pub fn take_loras_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String {
+    take_out(prompt, Comments::Skipped, take)
+}
+
+fn take_out(prompt: &str, comments: Comments, take: impl FnMut(LoraTag) -> bool) -> String {
     let parsed = Prompt::parse(prompt);
     let is_square = |range: &Range<usize>| prompt.get(range.clone()) == Some("[");
     let open = parsed.faults.iter().filter(|fault| fault.kind == FaultKind::Unclosed && is_square(&fault.range));
     let first_open = open.map(|fault| fault.range.start).min();
-    let mut taker = Taker { prompt: &parsed, first_open, take, left: String::new() };
+    let mut taker = Taker { prompt: &parsed, first_open, comments, take, left: String::new() };
     taker.walk(0..parsed.spans.len(), TagSteps::ALL);
     taker.left
+}
+
+/// What becomes of tags in comments.
+#[derive(Clone, Copy, PartialEq)]
+enum Comments {
+    Skipped,
+    Read,
 }
 
 /// Goes through a prompt and takes tags out.
@@ -125,6 +146,7 @@ struct Taker<'a, F> {
     prompt: &'a Prompt<'a>,
     /// The first byte of a square bracket that nothing closes.
     first_open: Option<usize>,
+    comments: Comments,
     take: F,
     /// What is left so far.
     left: String,
@@ -151,7 +173,11 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
                     self.copy(index..close + 1);
                     close + 1
                 }
-                _ if span.kind == SpanKind::Lora && self.takes(span, steps) => {
+                _ if span.kind == SpanKind::Comment && self.comments == Comments::Read => {
+                    has_taken |= self.comment(span, steps);
+                    index + 1
+                }
+                _ if span.kind == SpanKind::Lora && self.takes(span.range.clone(), steps).is_some() => {
                     has_taken = true;
                     self.drop_blank();
                     index + 1
@@ -190,10 +216,28 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         has_taken
     }
 
-    fn takes(&mut self, span: &Span, steps: TagSteps) -> bool {
-        let Some((name, strengths, _)) = lora_at(self.prompt.text_of(span)) else { return false };
-        let is_in_open_bracket = self.first_open.is_some_and(|open| open < span.range.start);
-        (self.take)(LoraTag { name: name.to_owned(), strengths, steps, is_in_open_bracket })
+    /// Takes the tags out of a comment; true where there was one.
+    fn comment(&mut self, span: &Span, steps: TagSteps) -> bool {
+        let mut has_taken = false;
+        let mut at = span.range.start;
+        while let Some(letter) = self.prompt.text.get(at..span.range.end).and_then(|rest| rest.chars().next()) {
+            let taken = if letter == '<' { self.takes(at..span.range.end, steps) } else { None };
+            if taken.is_some() {
+                has_taken = true;
+                self.drop_blank();
+            } else {
+                self.left.push(letter);
+            }
+            at += taken.unwrap_or(letter.len_utf8());
+        }
+        has_taken
+    }
+
+    /// The bytes of the tag that this part of the text begins with, if it is taken.
+    fn takes(&mut self, range: Range<usize>, steps: TagSteps) -> Option<usize> {
+        let is_in_open_bracket = self.first_open.is_some_and(|open| open < range.start);
+        let (name, strengths, bytes) = lora_at(self.prompt.text.get(range)?)?;
+        (self.take)(LoraTag { name: name.to_owned(), strengths, steps, is_in_open_bracket }).then_some(bytes)
     }
 
     fn copy(&mut self, spans: Range<usize>) {
@@ -237,6 +281,15 @@ mod tests {
         let sum = |(a, b), (c, d)| LoraStrengths::new(a, b) + LoraStrengths::new(c, d);
         assert_eq!(sum((1.0, 0.5), (0.5, 1.0)), LoraStrengths::same(1.5));
         assert_eq!(sum((1.0, 1.0), (0.5, 0.0)), LoraStrengths { strength: 1.5, encoder: Some(1.0) });
+    }
+
+    #[test]
+    fn comments_keep_their_tags_unless_they_are_words() {
+        let prompt = "a lake # ink <lora:ink:0.5> é\n// <lora:oil:1>, /* <lora:\n:1> */ still <lora:z:1>";
+        assert_eq!(take_loras(prompt).0, prompt.strip_suffix(" <lora:z:1>").unwrap());
+        let (left, tags) = take_loras_with_comments(prompt);
+        assert_eq!(left, "a lake # ink é\n//, /* <lora:\n:1> */ still");
+        assert_eq!(tags.iter().map(|tag| tag.name.as_str()).collect::<Vec<_>>(), ["ink", "oil", "z"]);
     }
 
     #[test]
