@@ -10,11 +10,12 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, process};
 
 use crate::cargo::target_folder;
 use crate::failure::Failure;
+use crate::test_times;
 
 /// The first word of a command line by which cargo starts a test program through this one.
 pub(crate) const RUN_TEST: &str = "run-test";
@@ -50,8 +51,10 @@ impl FlakyTests {
         Ok(Self { record })
     }
 
-    /// Prints them. Fails where there are more than [`MAX_FLAKY`].
+    /// Prints them, and the programs that took longest. Fails where there are more than
+    /// [`MAX_FLAKY`] flaky tests.
     pub(crate) fn report(self) -> Result<(), Failure> {
+        eprint!("\n{}", test_times::take(&self.record));
         let text = fs::read_to_string(&self.record).unwrap_or_default();
         // Otherwise it stays in the target folder, where it does no harm.
         let _ = fs::remove_file(&self.record);
@@ -87,7 +90,10 @@ pub(crate) fn run_test(words: &[String]) -> ExitCode {
 fn run(words: &[String], record: &Path) -> io::Result<u8> {
     let output = record.with_extension("output");
     let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+    let name = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let start = Instant::now();
     let Ending { status, text } = run_once(program, arguments, &output)?;
+    test_times::add(record, &name, start.elapsed())?;
     if status.success() {
         return Ok(0);
     }
@@ -96,7 +102,6 @@ fn run(words: &[String], record: &Path) -> io::Result<u8> {
     if failed.len() > MAX_RERUNS {
         return Ok(code);
     }
-    let name = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     // A program that crashed, or has no tests of its own, runs again as a whole.
     let reruns: Vec<(String, String, Vec<String>)> = if failed.is_empty() {
         vec![(name, format!("{status}\n{}", tail(&text)), arguments.to_vec())]

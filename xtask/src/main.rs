@@ -29,6 +29,7 @@ mod shader_compiler;
 mod soak;
 mod stages;
 mod stale_engine;
+mod test_times;
 mod vulkan;
 mod windows_toolchain;
 

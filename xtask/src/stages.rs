@@ -47,7 +47,7 @@ impl Stages {
 }
 
 /// `4.2 s` below a minute, `3:07` above.
-fn format_duration(duration: Duration) -> String {
+pub(crate) fn format_duration(duration: Duration) -> String {
     if duration < Duration::from_mins(1) {
         return format!("{:.1} s", duration.as_secs_f64());
     }
