@@ -104,7 +104,9 @@ pub(crate) fn sheet(options: &Options) -> Result<(), Failure> {
 pub(crate) fn screenshots(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     remove_stale_engines()?;
-    finish(cargo("test").args(["--features", TEST_FEATURES, "--test", "screenshots", "--", "--ignored", "--test-threads=1"]))
+    let mut command = cargo("test");
+    command.args(["--features", TEST_FEATURES, "--test", "screenshots", "--", "--ignored", "--test-threads=1"]);
+    finish(command.args(&options.rest))
 }
 
 /// Runs `test` and `run` in a new Debian, to show that these two commands are enough.
