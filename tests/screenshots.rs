@@ -19,7 +19,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use atelier_core::recipe::Rgb8;
 use atelier_language::{Language, choose_language, chosen_language, tr};
+use atelier_media::{Metadata, write_picture};
 use desktop::Desktop;
 use eframe::egui::accesskit::Role;
 use image::RgbImage;
@@ -73,6 +75,11 @@ impl Session {
 
     /// Opens the window with the built-in model and these fields of a recipe.
     fn open(&self, fields: &Value) -> Result<Desktop> {
+        self.open_with(fields, &[])
+    }
+
+    /// The same with files to be opened.
+    fn open_with(&self, fields: &Value, files: &[&str]) -> Result<Desktop> {
         let mut recipe = json!({ "width": 256, "height": 256, "steps": 8, "guidance": 1.0, "flow_shift": 3.0, "sampler": "euler", "scheduler": "simple" });
         if let (Value::Object(recipe), Value::Object(fields)) = (&mut recipe, fields) {
             recipe.extend(fields.clone());
@@ -83,20 +90,24 @@ impl Session {
             json!({ "version": 1, "theme": self.theme, "language": language, "model": "built-in", "window": window, "recipe": recipe });
         fs::write(self.home.path().join("settings.json"), settings.to_string())?;
         let (home, model) = self.folders()?;
-        let mut desktop = Desktop::start(Path::new(PROGRAM), &[], &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
+        let mut desktop = Desktop::start(Path::new(PROGRAM), files, &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
         desktop.wait_for(tr!("create-generate"), LONG)?;
         Ok(desktop)
     }
 
     /// Makes a picture on the command line.
     fn generate(&self, prompt: &str, seed: usize, (width, height): (u32, u32)) -> Result<()> {
-        let (home, model) = self.folders()?;
         let numbers = [seed.to_string(), width.to_string(), height.to_string()];
+        self.run(&["generate", "-p", prompt, "--seed", &numbers[0], "-W", &numbers[1], "-H", &numbers[2]])
+    }
+
+    /// Runs the command line in the person's folder.
+    fn run(&self, args: &[&str]) -> Result<()> {
+        let (home, model) = self.folders()?;
         let mut command = Command::new(PROGRAM);
-        command.args(["generate", "-p", prompt, "--seed", &numbers[0], "-W", &numbers[1], "-H", &numbers[2]]);
-        let status =
-            command.env("ATELIER_HOME", home).env("ATELIER_BUILTIN", model).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-        ensure!(status.success(), "{prompt} was not made: {status}");
+        command.args(args).env("ATELIER_HOME", home).env("ATELIER_BUILTIN", model);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        ensure!(status.success(), "{args:?}: {status}");
         Ok(())
     }
 
@@ -410,6 +421,51 @@ fn guides(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     end(desktop)
 }
 
+/// Jobs that wait in a queue that is paused.
+fn queue(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    session.generate("mountains and a lake at noon, pines", 3, (256, 256))?;
+    session.run(&["queue", "pause"])?;
+    let prompts: Vec<&str> = GALLERY.iter().map(|it| it.0).take(6).collect();
+    for prompt in &prompts {
+        session.run(&["queue", "add", "-p", prompt, "-W", "256", "-H", "256"])?;
+    }
+    let mut desktop = session.open(&json!({ "prompt": "golden dunes at dawn" }))?;
+    desktop.press("ctrl+j")?;
+    for (at, prompt) in prompts.iter().enumerate() {
+        desktop.wait_for(&format!("Job {}: {prompt}", at + 1), LONG)?;
+    }
+    shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+/// The card of a picture that another program made.
+fn dropped(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    session.generate("a lone tree on a hill at sunset", 5, (256, 256))?;
+    let made = image::open(session.pictures().pop().context("no picture was made")?)?.into_rgb8();
+    let pixels = Rgb8::new(made.width(), made.height(), made.into_raw()).context("as many bytes as pixels")?;
+    let text = "a lone tree on a hill at sunset\nNegative prompt: blur\nSteps: 28, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 6.5, \
+                Seed: 4711, Size: 256x256, Model: dreamscape-xl-v3, ADetailer model: face_yolov8n.pt, Version: v1.10.1";
+    let theirs = session.home.path().join("00012-4711.png");
+    write_picture(&theirs, &pixels, &Metadata { parameters: Some(text.into()), ..Metadata::default() })?;
+    let theirs = theirs.to_str().context("a folder has a name in Unicode")?;
+    let mut desktop = session.open_with(&json!({ "prompt": "golden dunes at dawn" }), &[theirs])?;
+    desktop.wait_for("How should this picture be used?", LONG)?;
+    shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+/// The gallery of somebody who has made nothing yet.
+fn gallery_empty(size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new("dark", size)?;
+    let mut desktop = session.open(&json!({}))?;
+    desktop.press("ctrl+4")?;
+    desktop.wait_for("Search pictures", LONG)?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
 /// The gallery with pictures of an earlier session: its grid, and what `look` makes of it.
 fn gallery(session: &Session, theme: &'static str, size: (u32, u32), look: impl Fn(&mut Desktop) -> Result<()>) -> Result<()> {
     let here = Session { home: tempfile::tempdir()?, theme, size };
@@ -713,6 +769,17 @@ fn screens_of_the_canvas() -> Result<()> {
     regions("light", SMALL, "regions-light-small.png")?;
     layers("dark", LARGE, "canvas-dark.png")?;
     layers("dark", SMALL, "canvas-small.png")
+}
+
+#[test]
+#[ignore = "takes the screens of docs/screenshots anew: cargo xtask screenshots"]
+fn screens_of_the_queue_a_dropped_picture_and_an_empty_gallery() -> Result<()> {
+    queue("dark", LARGE, "queue-dark.png")?;
+    queue("dark", SMALL, "queue-small.png")?;
+    dropped("dark", LARGE, "drop-dark.png")?;
+    dropped("dark", SMALL, "drop-small.png")?;
+    gallery_empty(LARGE, "gallery-empty.png")?;
+    gallery_empty(SMALL, "gallery-empty-small.png")
 }
 
 #[test]

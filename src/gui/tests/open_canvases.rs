@@ -108,6 +108,20 @@ fn a_picture_keeps_its_size_and_place_as_it_becomes_a_canvas_and_gets_candidates
 }
 
 #[test]
+fn viewer_and_canvas_look_alike_however_near() {
+    let mut studio = studio();
+    let in_viewer = |studio: &Studio| studio.app().state.create.shows_pixels(&studio.harness.ctx);
+    let mut seen = std::collections::BTreeSet::new();
+    studio.take_tool(Key::B);
+    for _ in 0..6 {
+        assert_eq!(studio.canvas().surface.shows_pixels(), in_viewer(&studio));
+        seen.insert(in_viewer(&studio));
+        studio.press(Modifiers::NONE, Key::Minus);
+    }
+    assert_eq!(seen.len(), 2, "near, pixels are squares; from farther away they are smooth");
+}
+
+#[test]
 fn a_picture_that_is_asked_for_elsewhere_is_shown_when_it_forms_and_a_candidate_is_not() {
     let mut studio = painted();
     studio.press(Modifiers::NONE, Key::Escape);
