@@ -93,6 +93,17 @@ fn the_commands_of_the_readme_are_understood() {
 }
 
 #[test]
+fn the_desktop_opens_canvas_files_with_atelier() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let kind = "application/x-atelier-canvas";
+    let entry = read("packaging/linux/atelier.desktop");
+    assert!(entry.lines().any(|line| line.starts_with("MimeType=") && line.contains(kind)) && entry.contains("Exec=atelier %F"));
+    let kinds = read("packaging/linux/atelier-mime.xml");
+    assert!(kinds.contains(kind) && kinds.contains("<glob pattern=\"*.atelier\"/>"));
+    assert!(read("packaging/windows/atelier.nsi").contains("\"Software\\Classes\\.atelier\" \"\" \"Atelier.Canvas\""));
+}
+
+#[test]
 fn links_paths_and_commands_are_read() {
     assert_eq!(links("[a](b.md#c) ![](d/e.png) [f](https://g) [h](#i)"), ["b.md", "d/e.png"]);
     assert_eq!(paths("`src/cli` `src` `gui/x` `crates/{a,b}` `cargo x/y`"), ["src/cli"]);

@@ -49,7 +49,7 @@ use atelier_studio::crash_report::Watch;
 use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
 use atelier_studio::instance::{Handover, Instance};
 use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
-use atelier_studio::next_recipe::NextRecipe;
+use atelier_studio::next_recipe::{NextRecipe, RecentRecipes};
 use atelier_studio::queue::{QueueOptions, QueueService};
 use atelier_studio::tags::TAGS_FOLDER;
 use atelier_studio::trials::Trials;
@@ -193,7 +193,8 @@ impl App {
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());
-        let next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
+        let mut next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
+        next.recent_recipes = RecentRecipes::new(&settings.recent_models);
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {

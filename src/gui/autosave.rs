@@ -10,6 +10,8 @@ use crate::settings::{Settings, WindowPlace};
 use atelier_core::recipe::Recipe;
 use atelier_language::tr;
 
+/// Models that are remembered over a restart.
+const MAX_RECENT_MODELS: usize = 8;
 /// Seconds of change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;
 
@@ -112,8 +114,15 @@ impl Autosave {
             shows_phrases: state.phrases.is_on,
             sharing: state.sharing.settings.clone(),
             prompts: state.create.prompts.prompts().to_vec(),
+            recent_models: recent_models(state),
         }
     }
+}
+
+/// The last settings of the models that were used; the built-in one has a choice of its own.
+fn recent_models(state: &State) -> Vec<Recipe> {
+    let next = &state.shared.next;
+    next.recent_recipes.recipes().iter().filter(|it| !next.is_builtin(&it.files)).take(MAX_RECENT_MODELS).cloned().collect()
 }
 
 /// The place of the window now; a minimized one keeps the last.

@@ -262,11 +262,17 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         if leaves_field && shortcut.keys.logical_key == egui::Key::Escape {
             continue;
         }
-        if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
-            if is_tab {
-                ctx.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
-            }
-            commands.push(command);
+        let egui::KeyboardShortcut { modifiers, logical_key } = shortcut.keys;
+        let presses = ctx.input_mut(|input| input.count_and_consume_key(modifiers, logical_key));
+        if is_tab && presses > 0 {
+            ctx.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
+        }
+        // A slow frame brings several presses at once, and each of them counts. Escape and Tab would
+        // mean something else after the first.
+        let means_once = is_tab || logical_key == egui::Key::Escape;
+        let times = if means_once { presses.min(1) } else { presses };
+        for _ in 0..times {
+            commands.push(command.clone());
         }
     }
     // The equals sign is the unshifted plus on many keyboards.

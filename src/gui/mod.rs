@@ -7,6 +7,7 @@
 
 mod app;
 mod autosave;
+mod axes;
 mod bidi;
 pub mod canvas;
 mod clipboard;

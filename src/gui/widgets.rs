@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use atelier_language::{self as language, tr};
+use atelier_language::tr;
 use eframe::egui::{
     self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
 };
 
+use crate::gui::axes;
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons;
 use crate::gui::icons::Icon;
@@ -187,7 +188,10 @@ pub(crate) fn command_control(
 pub(crate) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
     ui.add_space(9.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
-        let title = |ui: &mut Ui| drop(ui.label(bold(text).color(theme::palette(ui).strong)));
+        let title = |ui: &mut Ui| {
+            let title = egui::Label::new(bold(text).color(theme::palette(ui).strong));
+            axes::setting_label(ui, title, text);
+        };
         sides(ui, text, title, |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             right(ui);
@@ -240,10 +244,7 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
                 ui.set_min_width(LABEL_WIDTH);
                 ui.spacing_mut().item_spacing.x = 0.0;
                 let name = egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate();
-                match AXES_OF_ROWS.iter().find(|(row, _)| language::text(row) == label) {
-                    Some((_, axis)) => axis_label(ui, name, axis),
-                    None => ui.add(name),
-                }
+                axes::setting_label(ui, name, label)
             })
             .inner;
         ui.spacing_mut().item_spacing.x = 6.0;
@@ -256,59 +257,6 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
     let (first, inner) = drawn.inner;
     show_wanted(ui, label, drawn.response.rect, first);
     inner
-}
-
-/// The texts of rows whose settings can be an axis of a sheet, with the names of those.
-const AXES_OF_ROWS: [(&str, &str); 16] = [
-    ("create-steps", "steps"),
-    ("create-guidance", "guidance"),
-    ("create-sampler", "sampler"),
-    ("create-scheduler", "scheduler"),
-    ("create-seed-2", "seed"),
-    ("create-blend", "seed_blend.amount"),
-    ("create-distilled", "distilled_guidance"),
-    ("create-flow-shift", "flow_shift"),
-    ("create-eta", "eta"),
-    ("create-clip-skip", "clip_skip"),
-    ("create-image-cfg", "image_guidance"),
-    ("create-step-shift", "timestep_shift"),
-    ("create-noise", "rng"),
-    ("create-threads", "threads"),
-    ("create-attention", "flash_attention"),
-    ("common-size", "size"),
-];
-
-/// A setting that is dragged onto an axis of a sheet: the beginning of the axis, as in `steps=`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DraggedAxis(pub(crate) String);
-
-fn axis_id() -> egui::Id {
-    egui::Id::unique("axis of a sheet")
-}
-
-/// The name of a row whose setting can be put on an axis, by its menu or by dragging it.
-fn axis_label(ui: &mut Ui, name: egui::Label, axis: &str) -> Response {
-    // Only by the pointer: it is no stop of the keyboard.
-    let response = ui.add(name.sense(Sense::CLICK | Sense::DRAG));
-    if response.drag_started() {
-        egui::DragAndDrop::set_payload(ui.ctx(), DraggedAxis(format!("{axis}=")));
-    }
-    response.context_menu(|ui| {
-        for (index, words) in
-            [tr!("window-put-on-x-axis"), tr!("window-put-on-y-axis"), tr!("window-put-on-z-axis")].into_iter().enumerate()
-        {
-            if ui.button(words).on_hover_text(tr!("window-compare-pictures-that-differ")).clicked() {
-                ui.data_mut(|data| data.insert_temp(axis_id(), (index, format!("{axis}="))));
-                ui.close();
-            }
-        }
-    });
-    response.on_hover_text(tr!("window-drag-it-onto-an"))
-}
-
-/// The axis that the menu of a row asked for since the last call, and the setting to put there.
-pub(crate) fn take_axis(ui: &Ui) -> Option<(usize, String)> {
-    ui.data_mut(|data| data.remove_temp::<(usize, String)>(axis_id()))
 }
 
 /// The row that was asked for: marked until a key or a button is pressed.

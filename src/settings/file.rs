@@ -232,6 +232,7 @@ mod tests {
                 studio_name: "Studio of Anna".into(),
             },
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
+            recent_models: vec![Recipe { steps: 9, ..Recipe::default() }, Recipe { guidance: 2.0, ..Recipe::default() }],
         }
     }
 

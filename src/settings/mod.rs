@@ -78,6 +78,8 @@ pub struct Settings {
     pub sharing: SharingSettings,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
+    /// The last settings of models of the person's own, the latest first.
+    pub recent_models: Vec<Recipe>,
 }
 
 /// How this computer's models are shared with others.

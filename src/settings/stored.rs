@@ -72,6 +72,8 @@ pub(super) struct StoredSettings {
     sharing: StoredSharing,
     #[serde(default)]
     prompts: Vec<String>,
+    #[serde(default)]
+    recent_models: Vec<Stored<LocalFile>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -239,6 +241,7 @@ impl From<&Settings> for StoredSettings {
             shows_phrases: Some(settings.shows_phrases),
             sharing: StoredSharing::from(&settings.sharing),
             prompts: settings.prompts.clone(),
+            recent_models: settings.recent_models.iter().map(|recipe| Stored::of(recipe, &LocalFile::of)).collect(),
         }
     }
 }
@@ -285,6 +288,8 @@ impl StoredSettings {
             shows_phrases: stored.shows_phrases.unwrap_or(true),
             sharing: stored.sharing.into(),
             prompts: stored.prompts,
+            // What is not read of one has its usual value; it is seen before anything is made with it.
+            recent_models: stored.recent_models.into_iter().map(|it| it.restore(&mut |_, file| Some(file.into_path())).0).collect(),
         };
         (settings, notes)
     }

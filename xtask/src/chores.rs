@@ -104,7 +104,17 @@ pub(crate) fn sheet(options: &Options) -> Result<(), Failure> {
 pub(crate) fn screenshots(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     remove_stale_engines()?;
-    finish(cargo("test").args(["--features", TEST_FEATURES, "--test", "screenshots", "--", "--ignored", "--test-threads=1"]))
+    let mut command = cargo("test");
+    command.args(["--features", TEST_FEATURES, "--test", "screenshots", "--", "--ignored", "--test-threads=1"]);
+    finish(command.args(&options.rest))?;
+    if !options.rest.is_empty() {
+        return Ok(());
+    }
+    // The library and the board are shown with the models and devices of their own tests.
+    let folder = std::env::var_os("ATELIER_SHOTS").unwrap_or_else(|| root().join("docs/screenshots").into_os_string());
+    let mut command = cargo("test");
+    command.args(["--features", TEST_FEATURES, "--test", "models_view", "--test", "board", "--", "--test-threads=1"]);
+    finish(command.env("ATELIER_SHOTS", folder))
 }
 
 /// Runs `test` and `run` in a new Debian, to show that these two commands are enough.

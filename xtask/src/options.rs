@@ -19,7 +19,7 @@ Atelier's chores:
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
   cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
-  cargo xtask screenshots       take the screens of docs/screenshots that show the built-in model at work
+  cargo xtask screenshots [-- NAME] take the screens of docs/screenshots that show the built-in model at work, or those of NAME (film)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask check --macos     check on Linux that the program compiles for macOS
   cargo xtask toolchain windows only install what `package windows` needs on another system

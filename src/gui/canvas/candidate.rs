@@ -3,11 +3,14 @@
 use eframe::egui::TextureHandle;
 
 use crate::gui::canvas::work::{AnalysisBasis, CandidateBase};
+use crate::gui::create::forming::Origin;
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Person, Recipe};
 use atelier_engine::JobId;
 
 pub struct Candidate {
+    /// The engine's number of its picture.
+    pub(crate) origin: Origin,
     pub seed: i64,
     /// The region that it is of.
     pub region: Option<LayerId>,

@@ -8,6 +8,7 @@ use crate::gui::canvas::candidate::{Candidate, without_pictures};
 use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::work::{self, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
+use crate::gui::create::forming::Origin;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::{LayerError, LayerId, TileImage};
 use atelier_core::recipe::Recipe;
@@ -28,11 +29,12 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
         let run = &mut document.runs[at];
         run.job = Some(job);
         let (image, base, seed) = (Arc::clone(&picture.image), run.base.clone(), picture.info.seed);
+        let origin = (job, picture.info.index);
         let (number, max_side_px) = (base.document, context.egui.input(|input| input.max_texture_side));
         context.run(
             Worker::Pixels,
             move || work::prepare_candidate(&image, &base, seed, max_side_px),
-            move |candidate, features, context| prepared(features.canvas, number, candidate, context),
+            move |candidate, features, context| prepared(features.canvas, (number, origin), candidate, context),
         );
         return;
     }
@@ -51,7 +53,12 @@ pub(crate) fn job_ended(state: &mut State, job: JobId) {
 }
 
 /// A candidate is ready for the screen.
-fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
+fn prepared(
+    state: &mut State,
+    (number, origin): (DocumentNumber, Origin),
+    candidate: Option<PreparedCandidate>,
+    context: &mut Context<'_>,
+) {
     let Some(document) = state.open_document_mut(number) else { return };
     let Some(prepared) = candidate else {
         context.notice(tr!("canvas-the-generated-picture-has"));
@@ -62,6 +69,7 @@ fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<Prepare
         remove(document, 0);
     }
     document.candidates.push(Candidate {
+        origin,
         seed: prepared.seed,
         region: prepared.region,
         patch: prepared.patch,

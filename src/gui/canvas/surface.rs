@@ -49,6 +49,12 @@ impl Surface {
         }
     }
 
+    /// True where its pixels are shown as squares.
+    #[cfg(test)]
+    pub(crate) const fn shows_pixels(&self) -> bool {
+        self.shows_pixels
+    }
+
     /// Shows pixels as squares, or smoothly.
     pub(crate) fn show_pixels(&mut self, shows_pixels: bool) {
         if self.shows_pixels != shows_pixels {

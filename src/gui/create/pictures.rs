@@ -80,6 +80,9 @@ fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, origin: Option
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
     }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
+    if let Some(picture) = state.session.get_mut(id) {
+        picture.origin = origin;
+    }
     if let Some(origin) = origin {
         state.sheet.finish(origin, id);
     }

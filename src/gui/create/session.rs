@@ -10,6 +10,7 @@ use std::sync::Arc;
 use atelier_gallery::{PictureFlag, PictureId, PictureSummary};
 use eframe::egui::TextureHandle;
 
+use crate::gui::create::forming::Origin;
 use atelier_core::picture_note::{PictureNote, used_recipe};
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
 use atelier_studio::opened_picture::OpenedPicture;
@@ -49,6 +50,8 @@ pub struct SessionPicture {
     pub is_picked: bool,
     /// It was made in this session, so that the engine may still keep its steps.
     pub is_made_here: bool,
+    /// The engine's number of it; `None` for one that was there before.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl SessionPicture {
@@ -116,6 +119,7 @@ impl Session {
             kept: None,
             is_picked: false,
             is_made_here: true,
+            origin: None,
         });
         self.make_room();
         id
@@ -161,6 +165,7 @@ impl Session {
             kept: None,
             is_picked: false,
             is_made_here: false,
+            origin: None,
         }
     }
 

@@ -5,6 +5,7 @@ use eframe::egui::{
     StrokeKind, TextEdit, Ui, Vec2, load::SizedTexture, pos2, vec2,
 };
 
+use crate::gui::axes::{self, DraggedAxis};
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::grid::command::Command;
@@ -12,7 +13,7 @@ use crate::gui::grid::state::{Draft, Plan, Sheet};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::canvas_rect;
-use crate::gui::widgets::{self, DraggedAxis, bold, command_button, command_control, line_edit_with_undo, small};
+use crate::gui::widgets::{self, bold, command_button, command_control, line_edit_with_undo, small};
 use atelier_core::grid::{MAX_AXES, Place};
 use atelier_gallery::queue::JobState;
 use atelier_language::{self as language, tr};
@@ -36,7 +37,7 @@ pub(crate) fn has_dialog(state: &State) -> bool {
 
 /// Draws the dialog or the sheet, where it is open.
 pub(crate) fn grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    if let Some((index, axis)) = widgets::take_axis(ui) {
+    if let Some((index, axis)) = axes::take_axis(ui) {
         commands.push(Command::Put(index, axis));
     }
     drop_targets(ui, state, commands);

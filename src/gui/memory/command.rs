@@ -14,6 +14,8 @@ use atelier_language::tr;
 pub enum Command {
     /// Choose this model for the next picture.
     Use(ResidentId),
+    /// Choose the model of this place among those that were used before.
+    UseRecent(usize),
     /// Protect a model from eviction, or no longer.
     Keep(ResidentId, bool),
     /// Free a model's memory.
@@ -35,7 +37,7 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Use(_) => (tr!("memory-use-this-model"), tr!("memory-switch-to-this-model")),
+            Self::Use(_) | Self::UseRecent(_) => (tr!("memory-use-this-model"), tr!("memory-switch-to-this-model")),
             Self::Keep(_, true) => (tr!("memory-keep-in-memory"), tr!("memory-keep-this-model-in")),
             Self::Keep(_, false) => (tr!("memory-no-longer-keep-in"), tr!("memory-kept-in-memory-press")),
             Self::Unload(_) => (tr!("memory-unload"), tr!("memory-free-the-memory-of")),
@@ -51,6 +53,10 @@ impl FeatureCommand for Command {
             |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or(tr!("memory-no-longer-in-memory"));
         match self {
             Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or(tr!("memory-already-in-use-for")),
+            Self::UseRecent(at) => {
+                let recent = shared.next.recent_recipes.recipes().get(*at);
+                recent.filter(|it| !shared.next.is_chosen(&it.files)).map(drop).ok_or(tr!("memory-already-in-use-for"))
+            }
             Self::Keep(id, _) => resident(id).map(drop),
             Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or(tr!("memory-a-picture-is-being")),
             Self::UnloadAll => {

@@ -10,8 +10,7 @@ use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
 use crate::gui::workers::Worker;
 use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
-use atelier_core::recipe::Recipe;
-use atelier_engine::ResidentId;
+use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_language::tr;
 use atelier_studio::next_recipe::with_model_of;
 use atelier_studio::preloading::{self, PreloadAction, PreloadCandidate};
@@ -34,7 +33,11 @@ pub(crate) fn start(state: &State, context: &mut Context<'_>) {
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
-        Command::Use(id) => use_resident(id, context),
+        Command::Use(id) => {
+            let files = context.shared.residency.models.iter().find(|model| model.id == id).map(|model| model.files.clone());
+            use_model(files, context);
+        }
+        Command::UseRecent(at) => use_model(context.shared.next.recent_recipes.recipes().get(at).map(|it| it.files.clone()), context),
         Command::Keep(id, keep) => {
             log_if_busy(context.engine.keep_model(id, keep));
         }
@@ -63,11 +66,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
 }
 
-/// Chooses a resident model with the settings of its last use. Words, seed and other choices that
-/// are not about the model stay.
-fn use_resident(id: ResidentId, context: &mut Context<'_>) {
+/// Chooses the model of these files with the settings of its last use. Words, seed and other choices
+/// that are not about the model stay.
+fn use_model(files: Option<ModelFiles>, context: &mut Context<'_>) {
+    let Some(files) = files else { return };
     let shared = &mut *context.shared;
-    let Some(files) = shared.residency.models.iter().find(|model| model.id == id).map(|model| model.files.clone()) else { return };
     let now = shared.next.recipe.clone();
     shared.next.recent_recipes.remember(&now);
     let last = shared.next.recent_recipes.of(&files).cloned();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{Align, Button, ComboBox, Frame, Label, Layout, Margin, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, ComboBox, Frame, Label, Layout, Margin, Popup, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -16,8 +16,13 @@ use crate::gui::widgets::{bare_icon, command_button, command_control, heading, r
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::format::{GIB, memory_size, time_ago};
 use atelier_core::placement::Reserve;
+use atelier_core::recipe::ModelFiles;
 use atelier_engine::Resident;
 use atelier_language::tr;
+use atelier_studio::next_recipe::same_paths;
+
+/// Models that are offered.
+const MAX_RECENT: usize = 6;
 
 /// Draws the state of the chosen model, and the other resident models.
 pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -50,6 +55,28 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
     for model in others {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
     }
+}
+
+/// Draws the menu of models that were used before and are not in memory.
+pub(crate) fn recent_models(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let next = &state.shared.next;
+    let is_listed =
+        |files: &ModelFiles| next.is_chosen(files) || state.shared.residency.models.iter().any(|it| same_paths(&it.files, files));
+    let recent = next.recent_recipes.recipes().iter().enumerate().filter(|(_, recipe)| !is_listed(&recipe.files));
+    let recent: Vec<_> = recent.take(MAX_RECENT).map(|(at, recipe)| (at, next.model_name(&recipe.files))).collect();
+    if recent.is_empty() {
+        return;
+    }
+    let button = ui.button(tr!("memory-recent-models")).on_hover_text(tr!("memory-models-that-you-used"));
+    Popup::menu(&button).accessible_name(tr!("memory-recent-models")).show(|ui| {
+        for (at, name) in recent {
+            let said = tr!("memory-use", name = name.as_str());
+            let button = |ui: &mut Ui| ui.button(name.as_str()).accessible_name(said);
+            if command_control(ui, state, commands, Command::UseRecent(at), button).clicked() {
+                ui.close();
+            }
+        }
+    });
 }
 
 /// Draws the list with its heading and settings.

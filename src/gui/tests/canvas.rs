@@ -320,21 +320,29 @@ fn candidates_are_looked_at_one_by_one_and_put_away() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    studio.app_mut().state.shared.next.recipe.batch_count = 2;
+    studio.app_mut().state.shared.next.recipe.batch_count = 3;
     studio.settle_canvas();
+    let pictures = |studio: &Studio| {
+        let cells = studio.harness.query_all_by_role(Role::Button).filter_map(|it| it.accesskit_node().label());
+        cells.filter(|name| name.starts_with("Picture ") && name.contains(", seed")).count()
+    };
+    let before = pictures(&studio);
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
-    studio.begin(job, vec![recipe.seed, recipe.seed + 1]);
-    for index in 0..2 {
+    studio.begin(job, (0..3).map(|index| recipe.seed + index).collect());
+    for index in 0..3 {
         studio.picture(job, index, recipe.seed + i64::from(index));
     }
     studio.done(job);
-    studio.until("both", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 2));
+    studio.until("all three", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 3));
+    assert_eq!(studio.app().state.create.session.len(), 4);
+    assert_eq!(pictures(&studio), before, "each has one cell, which is the candidate's");
     assert_eq!(studio.canvas().shown_candidate, Some(0), "the one that was looked at stays");
     studio.press(Modifiers::NONE, Key::Period);
     assert_eq!(studio.canvas().shown_candidate, Some(1));
     studio.press(Modifiers::NONE, Key::Backspace);
-    assert_eq!((studio.canvas().candidates.len(), studio.canvas().shown_candidate), (1, Some(0)));
+    assert_eq!((studio.canvas().candidates.len(), studio.canvas().shown_candidate), (2, Some(1)));
+    assert_eq!(pictures(&studio), before + 1, "what is no candidate any more is a picture like others");
     studio.click("Discard all");
     assert_eq!((studio.canvas().candidates.len(), studio.canvas().shown_candidate), (0, None));
     assert_eq!(studio.content().layers().len(), 2, "the canvas is as it was");

@@ -120,14 +120,15 @@ fn escape_leaves_the_dialog_and_what_was_typed_adds_nothing() {
     assert!(studio.app().state.grid.draft.is_none());
 }
 
-#[test]
-fn the_name_of_a_setting_is_dragged_onto_an_axis_or_put_there_by_its_menu() {
-    let mut studio = open([1440.0, 900.0]);
-    let label = |studio: &Studio, name: &str| {
-        let all = studio.harness.query_all_by_role_and_label(Role::Label, name);
-        all.map(|it| it.rect()).find(|rect| rect.left() < 200.0).unwrap()
-    };
-    let from = label(&studio, "Steps").center();
+/// Where the name of a setting lies in the panel.
+fn name_in_panel(studio: &Studio, name: &str) -> egui::Rect {
+    let all = studio.harness.query_all_by_role_and_label(Role::Label, name);
+    all.map(|it| it.rect()).find(|rect| rect.left() < 200.0).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+/// Drags a name onto the place in the middle, which is the Y axis.
+fn drag_onto_y_axis(studio: &mut Studio, name: &str) {
+    let from = name_in_panel(studio, name).center();
     studio.harness.drag_at(from);
     studio.harness.step();
     let canvas = crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap_or_else(|| studio.harness.ctx.content_rect());
@@ -135,13 +136,45 @@ fn the_name_of_a_setting_is_dragged_onto_an_axis_or_put_there_by_its_menu() {
     studio.harness.hover_at(from + egui::vec2(40.0, 0.0));
     studio.harness.step();
     studio.harness.step();
-    assert!(studio.paints("X axis") && studio.paints("Y axis") && studio.paints("Z axis"));
+    assert!(studio.paints("X axis") && studio.paints("Y axis") && studio.paints("Z axis"), "{name}");
     studio.harness.hover_at(canvas.center());
     studio.harness.step();
     studio.harness.drop_at(canvas.center());
     studio.harness.run_ok();
+}
+
+#[test]
+fn names_of_the_model_the_words_the_size_and_a_lora_are_dragged_too() {
+    let recipe = Recipe { seed: 7, loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)], ..ready() };
+    let mut studio = Studio::sized(recipe, [1440.0, 2000.0]);
+    let all = [("Model", "model="), ("Prompt", "words="), ("Size", "size="), ("Width", "width="), ("ink", "lora:ink=")];
+    for (name, axis) in all {
+        drag_onto_y_axis(&mut studio, name);
+        let draft = studio.app().state.grid.draft.as_ref().expect("the dialog");
+        assert_eq!(draft.axes[1], axis);
+        studio.press(Modifiers::NONE, Key::Escape);
+    }
+    // So is the placement, which has a view of its own.
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    let label = studio.harness.get_by_role_and_label(Role::Label, "As text").rect().center();
+    studio.harness.event(egui::Event::PointerMoved(label));
+    for pressed in [true, false] {
+        let button = egui::PointerButton::Secondary;
+        studio.harness.event(egui::Event::PointerButton { pos: label, button, pressed, modifiers: Modifiers::NONE });
+    }
+    studio.harness.run_ok();
+    studio.click("Put on X axis");
+    assert_eq!(studio.app().state.grid.draft.as_ref().expect("the dialog").axes[0], "placement=");
+}
+
+#[test]
+fn the_name_of_a_setting_is_dragged_onto_an_axis_or_put_there_by_its_menu() {
+    let mut studio = open([1440.0, 900.0]);
+    let label = name_in_panel;
+    drag_onto_y_axis(&mut studio, "Steps");
+    let canvas = crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap_or_else(|| studio.harness.ctx.content_rect());
     let draft = studio.app().state.grid.draft.as_ref().expect("the dialog");
-    assert_eq!(draft.axes, [String::new(), "steps=".to_owned(), String::new()], "the place in the middle is the Y axis");
+    assert_eq!(draft.axes, [String::new(), "steps=".to_owned(), String::new()]);
     studio.press(Modifiers::NONE, Key::Escape);
     // Away from them nothing happens.
     let from = label(&studio, "Guidance").center();

@@ -211,6 +211,34 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
 }
 
 #[test]
+fn a_model_of_an_earlier_session_is_one_menu_away_with_its_settings() {
+    let mut studio = open_with_estimate(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
+    assert!(!studio.sees("Recent models"));
+    let (job, ..) = studio.generate();
+    studio.done(job);
+    let state = &mut studio.app_mut().state;
+    (state.shared.next.recipe.files, state.shared.next.recipe.steps, state.shared.next.recipe.prompt) =
+        (files("sd15"), 30, "a castle".into());
+    let kept = studio.app().settings();
+    assert_eq!(kept.recent_models.iter().map(|it| (it.steps, it.prompt.as_str())).collect::<Vec<_>>(), [(9, "")]);
+    let file = studio.folder.path().join("kept.json");
+    settings::save(&file, &kept).unwrap();
+    let Studio { mut harness, folder, port } = studio;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port));
+
+    let mut studio = Studio::at(folder, settings::load(&file).settings, Err("None.".into()), [1440.0, 900.0]);
+    let has_looked = |app: &App| app.state.shared.next.recipe.files.iter().all(|(_, path)| app.state.shared.missing_files.contains(path));
+    studio.until("what is missing", has_looked);
+    studio.settle();
+    studio.click("Recent models");
+    studio.click("Use z-Q8_0");
+    let now = &studio.app().state.shared.next.recipe;
+    assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
 fn what_is_left_to_other_programs_is_told_at_once_kept_and_told_again_at_the_next_start() {
     let reserve = Reserve { percent: 25, most_bytes: 4 * GIB };
     let mut studio = Studio::with(Settings { recipe: recipe(), reserve, ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);

@@ -71,6 +71,57 @@ fn an_open_canvas_is_the_first_cell_of_the_strip_and_leaving_shows_what_it_compo
 }
 
 #[test]
+fn a_picture_keeps_its_size_and_place_as_it_becomes_a_canvas_and_gets_candidates() {
+    let place = |studio: &Studio| {
+        let create = &studio.app().state.create;
+        create.view.rect(create.canvas_size_px().unwrap(), crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap())
+    };
+    for size in [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0]] {
+        let mut studio = Studio::sized(ready(), size);
+        studio.make(1);
+        studio.leave_field();
+        let first = place(&studio);
+        let assert_kept = |studio: &Studio, what: &str| {
+            let now = place(studio);
+            let moved = (now.min - first.min).length().max((now.max - first.max).length());
+            assert!(moved < 1.0, "{size:?}, {what}: {now} was {first}");
+        };
+        for key in [Key::M, Key::B, Key::E, Key::A, Key::T] {
+            studio.take_tool(key);
+            assert_kept(&studio, &format!("with the tool of {key:?}"));
+        }
+        studio.take_tool(Key::M);
+        studio.draw((20.0, 20.0), (30.0, 20.0));
+        studio.settle_canvas();
+        studio.press(Modifiers::COMMAND, Key::Enter);
+        let (job, recipe, _) = studio.take();
+        studio.begin(job, vec![recipe.seed]);
+        assert_kept(&studio, "while a candidate forms");
+        studio.picture(job, 0, recipe.seed);
+        studio.done(job);
+        studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
+        assert_kept(&studio, "with a candidate");
+        studio.press(Modifiers::NONE, Key::Escape);
+        assert!(studio.sees("Picture of the canvas, 64 by 64 pixels"));
+        assert_kept(&studio, "without the tools");
+    }
+}
+
+#[test]
+fn viewer_and_canvas_look_alike_however_near() {
+    let mut studio = studio();
+    let in_viewer = |studio: &Studio| studio.app().state.create.shows_pixels(&studio.harness.ctx);
+    let mut seen = std::collections::BTreeSet::new();
+    studio.take_tool(Key::B);
+    for _ in 0..6 {
+        assert_eq!(studio.canvas().surface.shows_pixels(), in_viewer(&studio));
+        seen.insert(in_viewer(&studio));
+        studio.press(Modifiers::NONE, Key::Minus);
+    }
+    assert_eq!(seen.len(), 2, "near, pixels are squares; from farther away they are smooth");
+}
+
+#[test]
 fn a_picture_that_is_asked_for_elsewhere_is_shown_when_it_forms_and_a_candidate_is_not() {
     let mut studio = painted();
     studio.press(Modifiers::NONE, Key::Escape);

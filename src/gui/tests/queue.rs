@@ -194,6 +194,18 @@ fn a_queue_that_stands_still_is_seen_and_resumed_where_pictures_are_asked_for() 
 }
 
 #[test]
+fn presses_that_a_slow_frame_brings_together_all_count() {
+    let mut studio = Studio::open(ready());
+    let events = &mut studio.harness.input_mut().events;
+    for pressed in [true, false].repeat(3) {
+        let modifiers = Modifiers::COMMAND | Modifiers::SHIFT;
+        events.push(egui::Event::Key { key: Key::Enter, physical_key: None, pressed, repeat: false, modifiers });
+    }
+    studio.harness.step();
+    studio.until("three jobs", |app| app.state.shared.queue.rows.len() == 3);
+}
+
+#[test]
 fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
     let mut studio = Studio::open(Recipe { seed: 42, ..ready() });
     for _ in 0..20 {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::GridError;
-use crate::recipe::{Hires, PredictionType, Recipe, Rng, SETTING_NAMES, Sampler, Scheduler, SeedBlend};
+use crate::recipe::{CacheMode, Hires, PredictionType, Recipe, Rng, SETTING_NAMES, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache};
 
 /// Other names of settings, and of parts of them.
 const ALIASES: [(&str, &str); 16] = [
@@ -96,6 +96,7 @@ impl SettingName {
         let usual = || match self.key {
             "hires" => serde_json::to_value(Hires::default()).ok(),
             "seed_blend" => serde_json::to_value(SeedBlend::default()).ok(),
+            "skip_layers" => serde_json::to_value(SkipLayers::default()).ok(),
             _ => None,
         };
         let Some(Value::Object(mut fields)) = whole.or_else(usual) else {
@@ -148,6 +149,9 @@ fn candidates(key: &str, is_whole: bool, text: &str) -> Vec<Value> {
         _ => None,
     };
     let mut all: Vec<Value> = named.map(words).into_iter().collect();
+    // A step cache by its name alone has the engine's own values.
+    let cache = text.parse::<CacheMode>().ok().filter(|_| is_whole && key == "step_cache");
+    all.extend(cache.and_then(|mode| serde_json::to_value(StepCache::of(mode)).ok()));
     all.extend(match lower.as_str() {
         "on" | "yes" => Some(Value::Bool(true)),
         "off" | "no" => Some(Value::Bool(false)),

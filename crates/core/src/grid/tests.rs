@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{Affects, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler};
+use crate::recipe::{Affects, CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler, SkipLayers, StepCache};
 use crate::words::NoWildcards;
 
 /// Models and LoRAs whose names begin with a small letter.
@@ -73,6 +73,9 @@ fn every_kind_of_axis_changes_what_it_names() {
     assert_eq!(one("schedule=karras,none", 1).scheduler, None);
     assert_eq!((one("size=768x512", 0).width, one("size=768×512", 0).height), (768, 512));
     assert!(!one("flash-attention=on,off", 1).flash_attention);
+    assert_eq!(one("step_cache=easycache,none", 0).step_cache, Some(StepCache::of(CacheMode::EasyCache)));
+    assert_eq!(one("step_cache=easycache,none", 1).step_cache, None);
+    assert_eq!(one("skip_layers.scale=1.5", 0).skip_layers, Some(SkipLayers { scale: 1.5, ..SkipLayers::default() }));
     assert_eq!(one("clip_skip=1,2", 1).clip_skip, Some(2));
     assert_eq!(one("upscale=1.5,2", 0).hires.unwrap().scale, 1.5);
     assert_eq!(one("placement=gpu0,cpu", 1).placement.backend, "cpu");

@@ -390,6 +390,7 @@ create-denoise-2 = Entrauschen
 create-steps-of-the-second = Schritte des zweiten Durchgangs. Aus: so viele, wie das Bild hat.
 create-steps = Schritte
 create-noise-levels-of-the = Rauschpegel des zweiten Durchgangs, durch Kommas getrennt, anstelle von Rauschplan, Stärke und Schritten.
+create-hires-steps = Hires-Schritte
 create-hires-sigmas = Hires-Sigmas
 create-upscaler = Upscaler
 create-upscaler-lanczos-only-interpolates = Upscaler: Lanczos interpoliert nur; Upscaler-Modelle, zu finden in der Ansicht „Modelle“, bringen Details. Latente Upscaler brauchen eine Stärke von mindestens 0.5.

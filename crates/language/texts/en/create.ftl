@@ -378,6 +378,7 @@ create-denoise-2 = Denoise
 create-steps-of-the-second = Steps of the second pass. Off: as many as the picture has.
 create-steps = Steps
 create-noise-levels-of-the = Noise levels of the second pass, separated by commas, in place of its schedule, strength and steps.
+create-hires-steps = Hires steps
 create-hires-sigmas = Hires sigmas
 create-upscaler = Upscaler
 create-upscaler-lanczos-only-interpolates = Upscaler: Lanczos only interpolates; upscaler models, found in the Models view, add detail. Latent upscalers need a strength of 0.5 or more.

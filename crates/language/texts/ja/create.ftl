@@ -378,6 +378,7 @@ create-denoise-2 = ノイズ除去
 create-steps-of-the-second = 2回目の処理のステップ数。オフの場合は画像と同じ数です。
 create-steps = ステップ
 create-noise-levels-of-the = 2回目の処理のノイズレベル（コンマ区切り）。スケジュール、強度、ステップ数の代わりに使います。
+create-hires-steps = Hiresステップ数
 create-hires-sigmas = Hiresシグマ
 create-upscaler = 拡大方法
 create-upscaler-lanczos-only-interpolates = アップスケーラー：Lanczosは補間のみです。「モデル」画面にあるアップスケーラーモデルは細部を加えます。潜在アップスケーラーには0.5以上の強度が必要です。

@@ -15,6 +15,7 @@ use atelier_language::tr;
 use atelier_library::{Builtin, lora_named};
 
 pub use prompt_loras::add_named_loras;
+use recent_recipes::KEPT_BY_ANOTHER_MODEL;
 pub use recent_recipes::{RecentRecipes, same_paths};
 pub use unmet_requirement::UnmetRequirement;
 
@@ -319,9 +320,7 @@ impl NextRecipe {
 /// depend on the model.
 #[must_use]
 pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
-    use Part::{Count, FurtherStarts, Machine, NegativePrompt, Prompt, References, Seed, Start, Upscale};
-    let kept = [Prompt, NegativePrompt, Seed, Count, Start, FurtherStarts, References, Upscale, Machine];
-    other.take_parts(now, &kept);
+    other.take_parts(now, &KEPT_BY_ANOTHER_MODEL);
     other
 }
 

@@ -38,6 +38,7 @@ pub(super) fn candidate_bar(ui: &Ui, state: &State, commands: &mut Commands, doc
             }
             let words = tr!("canvas-of", shown = shown + 1, candidates = document.candidates.len());
             ui.label(RichText::new(words).color(theme::palette(ui).weak));
+            command_button(ui, state, commands, Command::DiscardAll);
         }
     });
 }

@@ -1,47 +1,41 @@
-//! The strip of candidates under the canvas.
+//! The candidates of the canvas that is edited, as cells of the filmstrip.
 
 use atelier_language::tr;
-use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+use eframe::egui::{Role, ScrollArea, Sense, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::canvas::Command;
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
-use crate::gui::widgets::command_button;
 use crate::gui::{theme, widgets};
 
-/// Side of a candidate in the strip, in points.
-const SIDE: f32 = 52.0;
+/// Most of the room that candidates take; more of them scroll.
+const MOST_OF_STRIP: f32 = 0.6;
 
-pub(crate) fn candidates_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(document) = state.canvas.edited() else { return };
-    ui.horizontal(|ui| {
-        command_button(ui, state, commands, Command::DiscardAll);
-        ScrollArea::horizontal().id_salt("candidates scroll").auto_shrink([false, true]).show(ui, |ui| {
-            ui.horizontal(|ui| {
-                ui.spacing_mut().item_spacing.x = 5.0;
-                for (at, candidate) in document.candidates.iter().enumerate() {
-                    let is_shown = document.shown_candidate == Some(at);
-                    let (rect, response) = ui.allocate_exact_size(vec2(SIDE, SIDE), Sense::click());
-                    let name = tr!("canvas-candidate-seed", at = at + 1, seed = candidate.seed);
-                    response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_shown, &name));
-                    tile(ui, rect, &candidate.thumbnail, is_shown, response.hovered() || response.has_focus());
-                    let response = response.on_hover_text(format!("{name}\n{}", Command::ShowCandidate(at).tooltip()));
-                    if response.clicked() {
-                        commands.push(Command::ShowCandidate(at));
-                    }
+/// Draws a cell of this side for each candidate, and a line behind them.
+pub(crate) fn candidate_cells(ui: &mut Ui, state: &State, commands: &mut Commands, side: f32) {
+    let Some(document) = state.canvas.edited().filter(|document| !document.candidates.is_empty()) else { return };
+    let palette = theme::palette(ui);
+    let width = ui.available_width() * MOST_OF_STRIP;
+    ScrollArea::horizontal().id_salt("candidate cells").max_width(width).auto_shrink([true, true]).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            for (at, candidate) in document.candidates.iter().enumerate() {
+                let is_shown = document.shown_candidate == Some(at);
+                let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
+                let name = tr!("canvas-candidate-seed", at = at + 1, seed = candidate.seed);
+                response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_shown, &name));
+                widgets::paint_square(ui, &candidate.thumbnail, rect);
+                ui.painter().rect_stroke(rect, 5.0, widgets::picture_ring(&response, is_shown, &palette), StrokeKind::Inside);
+                if response.has_focus() && ui.clip_rect().intersect(rect).area() < rect.area() {
+                    response.scroll_to_me(None);
                 }
-            });
+                let response = response.on_hover_text(format!("{name}\n{}", Command::ShowCandidate(at).tooltip()));
+                if response.clicked() {
+                    commands.push(Command::ShowCandidate(at));
+                }
+            }
         });
     });
-}
-
-fn tile(ui: &Ui, rect: Rect, texture: &eframe::egui::TextureHandle, is_shown: bool, is_near: bool) {
-    let palette = theme::palette(ui);
-    widgets::paint_square(ui, texture, rect);
-    if is_shown {
-        ui.painter().rect_stroke(rect, 5.0, Stroke::new(2.0, palette.accent), StrokeKind::Inside);
-    } else if is_near {
-        ui.painter().rect_stroke(rect, 5.0, Stroke::new(1.5, palette.weak), StrokeKind::Inside);
-    }
+    let (line, _) = ui.allocate_exact_size(vec2(1.0, side), Sense::hover());
+    ui.painter().rect_filled(line, 0.0, palette.line);
 }

@@ -4,7 +4,8 @@ use atelier_language::tr;
 use eframe::egui::{Id, Rect, Role, Sense, Ui, WidgetInfo, pos2};
 
 use super::bar::bar;
-use super::surface::{MARGIN, corners, ground, menu, quad};
+use super::room::picture_room;
+use super::surface::{corners, ground, menu, quad};
 use crate::gui::canvas::Command;
 use crate::gui::canvas::transform::Transform;
 use crate::gui::command::Commands;
@@ -18,7 +19,7 @@ pub(crate) fn look_panel(ui: &Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.looked_at() else { return };
     let Some(size) = state.canvas.shown_size_px() else { return };
     let whole = ui.available_rect_before_wrap();
-    let room = whole.shrink(MARGIN);
+    let room = picture_room(state, whole);
     viewport::set_canvas_rect(ui.ctx(), room);
     let transform = Transform::new(state.create.view, size, room, 0.0, false);
     let response = ui.interact(whole, Id::unique("canvas"), Sense::click_and_drag());

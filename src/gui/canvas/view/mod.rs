@@ -7,19 +7,21 @@ mod layers;
 mod look;
 mod options;
 mod rail;
+mod room;
 mod surface;
 mod vision;
 
+pub(crate) use candidates::candidate_cells;
 pub(crate) use look::look_panel;
+pub(crate) use room::picture_room;
 
 use eframe::egui::{CentralPanel, Frame, Margin, Panel, Ui};
 
+use self::room::RAIL_WIDTH;
 use crate::gui::command::Commands;
 use crate::gui::state::State;
 use crate::gui::theme;
 
-/// Width of the rail of tools, in points.
-const RAIL_WIDTH: f32 = 38.0;
 /// Width of the panel of layers, in points.
 const LAYERS_WIDTH: f32 = 256.0;
 
@@ -40,16 +42,11 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
                 },
             );
         }
-        let frame = Frame::new().fill(palette.canvas).inner_margin(Margin { left: 6, right: 10, top: 2, bottom: 4 });
-        Panel::top("canvas options").resizable(false).show_separator_line(false).frame(frame).show(ui, |ui| {
+        let frame = Frame::new().fill(palette.canvas).inner_margin(options::OPTIONS_MARGIN);
+        let height = options::height(ui.available_width());
+        Panel::top("canvas options").resizable(false).exact_size(height).show_separator_line(false).frame(frame).show(ui, |ui| {
             options::options_panel(ui, state, commands);
         });
-        if state.canvas.edited().is_some_and(|document| !document.candidates.is_empty()) {
-            let frame = Frame::new().fill(palette.canvas).inner_margin(Margin { left: 6, right: 10, top: 6, bottom: 6 });
-            Panel::bottom("canvas candidates").resizable(false).show_separator_line(false).frame(frame).show(ui, |ui| {
-                candidates::candidates_panel(ui, state, commands);
-            });
-        }
     }
     CentralPanel::no_frame().show(ui, |ui| surface::surface_panel(ui, state, commands));
 }

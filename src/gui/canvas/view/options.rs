@@ -1,6 +1,6 @@
 //! Settings of the tool in use, over the canvas.
 
-use eframe::egui::{Align, DragValue, Label, Layout, RichText, Slider, SliderClamping, Ui, vec2};
+use eframe::egui::{Align, DragValue, Label, Layout, Margin, RichText, Slider, SliderClamping, Ui, vec2};
 
 use super::area::area_button;
 use crate::gui::canvas::Command;
@@ -24,11 +24,23 @@ const NARROW: f32 = 670.0;
 const NARROWEST: f32 = 350.0;
 /// Points from which on there is room for all that changes the mask.
 const ROOMY: f32 = 720.0;
+/// Space between the rows, in points.
+const ROW_GAP: f32 = 7.0;
+/// Space round the options.
+pub(super) const OPTIONS_MARGIN: Margin = Margin { left: 6, right: 10, top: 2, bottom: 4 };
+
+/// Height of the options within this width, in points; both with their margins. It is the same for
+/// every tool.
+pub(super) fn height(width: f32) -> f32 {
+    let rows = if width - OPTIONS_MARGIN.sum().x < WIDE { 2.0 } else { 1.0 };
+    rows * ROW_HEIGHT + (rows - 1.0) * ROW_GAP + OPTIONS_MARGIN.sum().y
+}
 
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
     let tool = state.canvas.tool;
     let width = ui.available_width();
+    ui.spacing_mut().item_spacing.y = ROW_GAP;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;

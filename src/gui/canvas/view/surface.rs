@@ -7,6 +7,7 @@ use eframe::egui::{
 };
 
 use super::bar::candidate_bar;
+use super::room::MARGIN;
 use super::vision::vision_bar;
 use crate::gui::canvas::command::PointerInput;
 use crate::gui::canvas::moving::Grip;
@@ -23,8 +24,6 @@ use crate::gui::{theme, widgets};
 use atelier_core::canvas::{PixelRect, StrokePoint};
 use atelier_language::tr;
 
-/// Space round the whole document, in points.
-pub(super) const MARGIN: f32 = 14.0;
 /// How near the pointer must be to a border to take it, in points.
 const REACH: f32 = 10.0;
 /// Points of scrolling that zoom by a factor of e.

@@ -22,8 +22,6 @@ use atelier_core::canvas::PixelRect;
 use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
 
-/// Space round the whole picture, in points.
-const MARGIN: f32 = 14.0;
 /// How near the pointer must be to the picture's border to take it, in points.
 const BORDER: f32 = 5.0;
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -37,7 +35,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
         return sheet::sheet_panel(ui, state, commands);
     }
     let whole = ui.available_rect_before_wrap();
-    let room = whole.shrink(MARGIN);
+    let room = canvas::view::picture_room(state, whole);
     viewport::set_canvas_rect(ui.ctx(), room);
     match (shown(state), state.create.canvas_size_px()) {
         (Some((texture, uv_size)), Some(size)) => {

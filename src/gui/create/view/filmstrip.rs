@@ -1,8 +1,10 @@
-//! The filmstrip: the pictures of this session, newest first, and the one that is forming.
+//! The filmstrip: open canvases, the candidates of the one that is edited, and the pictures of this
+//! session, newest first, behind the one that is forming.
 
 use atelier_language::tr;
 use eframe::egui::{Rect, Role, ScrollArea, Sense, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
+use crate::gui::canvas;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::{PictureFile, SessionPicture};
@@ -16,19 +18,28 @@ use crate::gui::{icons, theme, widgets};
 pub(crate) const SIDE: f32 = 72.0;
 const GAP: f32 = 6.0;
 
-/// Draws the filmstrip: the open canvases, then the pictures.
+/// Draws the filmstrip.
 pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         canvas_cells(ui, state, commands, SIDE);
+        canvas::view::candidate_cells(ui, state, commands, SIDE);
         picture_cells(ui, state, commands);
     });
+}
+
+/// The pictures that have a cell of their own: one that is a candidate has one already.
+fn pictures(state: &State) -> Vec<&SessionPicture> {
+    let candidates = state.canvas.edited().map(|document| document.candidates.as_slice()).unwrap_or_default();
+    let is_candidate = |picture: &SessionPicture| candidates.iter().any(|it| Some(it.origin) == picture.origin);
+    state.create.session.iter().filter(|picture| !is_candidate(picture)).collect()
 }
 
 /// Draws the pictures. Only what is in sight is drawn.
 fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let forming = state.create.forming.first().map(|forming| &forming.texture);
-    let tiles = state.create.session.len() + usize::from(forming.is_some());
+    let pictures = pictures(state);
+    let tiles = pictures.len() + usize::from(forming.is_some());
     ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
         let total = tiles as f32 * (SIDE + GAP) - GAP;
         let (strip, _) = ui.allocate_exact_size(vec2(total.max(viewport.width()), SIDE), Sense::hover());
@@ -43,7 +54,7 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
                     tile(ui, rect, tr!("create-current-picture"), chosen, Some(texture), Command::Follow, state, commands);
                 }
                 (_, Some(index)) => {
-                    if let Some(picture) = state.create.session.iter().nth(index) {
+                    if let Some(picture) = pictures.get(index) {
                         picture_tile(ui, rect, picture, state, commands);
                     }
                 }

@@ -170,7 +170,7 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let hover = tr!("create-denoising-strength-of-the");
     slider_row(ui, tr!("create-denoise-2"), &mut hires.strength, SHARE, &hundredth, hover);
     let hover = tr!("create-steps-of-the-second");
-    optional_row(ui, tr!("create-steps"), &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
+    optional_row(ui, tr!("create-hires-steps"), &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
     let hover = tr!("create-noise-levels-of-the");
     text_row(ui, tr!("create-hires-sigmas"), "3.5, 1.2, 0", &numbers_text(&hires.sigmas), hover, |text| {
         hires.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;

@@ -8,6 +8,7 @@ use eframe::egui::{
     SliderClamping, TextEdit, Ui, UiBuilder, vec2,
 };
 
+use crate::gui::axes;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::loras::{KnownLora, known_loras, lora_name};
@@ -150,8 +151,9 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
             };
             let path = lora.path.display().to_string();
             let hover = if missing { tr!("create-this-file-no-longer-exists", path) } else { path };
-            let name = widgets::middle_elided(ui, &name, ui.available_width());
-            ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
+            let shown = widgets::middle_elided(ui, &name, ui.available_width());
+            let label = Label::new(RichText::new(shown).color(color)).truncate();
+            axes::axis_label(ui, label, &format!("lora:{name}")).on_hover_text(hover);
         });
     });
     change

@@ -52,6 +52,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
     studios::view::model_menu(ui, state, commands);
     memory::view::chosen_model(ui, state, commands);
+    memory::view::recent_models(ui, state, commands);
     for path in &state.shared.unplaced {
         unplaced(ui, state, commands, path);
     }

@@ -2,6 +2,7 @@
 
 use eframe::egui::{Align, Label, Layout, Margin, RichText, TextEdit, Ui, vec2};
 
+use crate::gui::axes;
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
 use crate::gui::icons::Icon;
@@ -22,7 +23,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         command_button(ui, state, commands, Command::CopyCommand);
         command_button(ui, state, commands, Command::CopyFlags);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.label(bold(tr!("devices-as-text")).color(palette.strong));
+            axes::axis_label(ui, Label::new(bold(tr!("devices-as-text")).color(palette.strong)), "placement");
             let words = tr!("devices-syntax-of-sd-cli");
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
         });
