@@ -38,7 +38,7 @@ use crate::gui::{
     canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
     sharing, studios, styles, theme,
 };
-use crate::settings::{self, Settings, Zoom};
+use crate::settings::{self, ChosenStudio, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
@@ -193,7 +193,10 @@ impl App {
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());
-        let next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
+        let mut next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
+        if let Some(ChosenStudio { model, own_recipe }) = settings.studio.clone() {
+            next.resume_studio(model, own_recipe);
+        }
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {

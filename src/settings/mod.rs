@@ -18,6 +18,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_language::Language;
+use atelier_studio::studio_model::StudioModel;
 use atelier_studio::updates::UpdateSettings;
 
 use crate::http::DiskQuota;
@@ -76,8 +77,18 @@ pub struct Settings {
     pub shows_phrases: bool,
     /// How this computer's models are shared.
     pub sharing: SharingSettings,
+    /// The model of another studio that is used in place of the recipe's files.
+    pub studio: Option<ChosenStudio>,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
+}
+
+/// The model of another studio that is in use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChosenStudio {
+    pub model: StudioModel,
+    /// The settings of this computer's model, to go back to; its files are those of the recipe.
+    pub own_recipe: Recipe,
 }
 
 /// How this computer's models are shared with others.

@@ -16,6 +16,7 @@ mod events;
 mod job;
 mod kept;
 mod network;
+mod offered;
 mod record;
 mod studio;
 
@@ -27,5 +28,6 @@ pub use events::EventReader;
 pub use job::{JobBegin, JobEvent, JobRequest, JobStatus, MAX_PICTURES};
 pub use kept::{KeptStudio, KeptStudios};
 pub use network::Network;
+pub use offered::OfferedModel;
 pub use record::{FoundStudio, Record, clean_name};
 pub use studio::{FollowedJob, RemoteJob, Studio};

@@ -17,8 +17,9 @@ use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
 use crate::job::{JobEvent, JobRequest, MAX_SENTENCE, Nonsense, read_json};
+use crate::offered::offered_models;
 use crate::record::{clean_line, shown_name};
-use crate::{AccessToken, EventReader, StudioAddress, StudioError};
+use crate::{AccessToken, EventReader, OfferedModel, StudioAddress, StudioError};
 
 /// Longest waits: for a connection, for the first byte of an answer, between two bytes of one, and
 /// for the end of a job that was cancelled.
@@ -34,9 +35,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_JSON: usize = 4 << 20;
 const MAX_REASON: usize = 64 << 10;
 const MAX_PICTURE: usize = 256 << 20;
-/// Models that are listed, and bytes of a name.
-const MAX_MODELS: usize = 2000;
-const MAX_MODEL_NAME: usize = 300;
 
 /// A studio that is asked. Its methods block.
 pub struct Studio {
@@ -78,15 +76,14 @@ impl Studio {
         &self.name
     }
 
-    /// The names of its models. Those that cannot be shown as they are, are left out.
+    /// Its models, with the settings that suit each. Those whose names cannot be shown as they are,
+    /// are left out.
     ///
     /// # Errors
     /// Where it cannot be reached or does not answer as a studio does.
-    pub fn models(&self) -> Result<Vec<String>, StudioError> {
+    pub fn models(&self) -> Result<Vec<OfferedModel>, StudioError> {
         let answer = self.runtime.block_on(self.ask_json(Method::GET, &["sdcpp", "v1", "capabilities"], None, StatusCode::OK))?;
-        let listed = answer.get("models").and_then(Value::as_array).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))?;
-        let names = listed.iter().take(MAX_MODELS).filter_map(Value::as_str);
-        Ok(names.filter(|name| !name.is_empty() && clean_line(name, MAX_MODEL_NAME) == **name).map(str::to_owned).collect())
+        offered_models(&answer).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))
     }
 
     /// Adds a job.

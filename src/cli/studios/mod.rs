@@ -202,9 +202,9 @@ fn forget(name: &str, file: &Path, printer: &mut Printer<'_>) -> anyhow::Result<
 fn models(word: &str, file: &Path, printer: &mut Printer<'_>) -> anyhow::Result<()> {
     let studio = locate(word, file)?.studio()?;
     let models = studio.models()?;
-    for name in &models {
-        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: name.clone() })?;
-        printer.text(name)?;
+    for model in &models {
+        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: model.name.clone() })?;
+        printer.text(&model.name)?;
     }
     if models.is_empty() {
         printer.text(&format!("{} has no models.", studio.name()))?;

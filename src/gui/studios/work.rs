@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::stored_file::Unreadable;
 use atelier_language::tr;
-use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Studio, StudioLink};
+use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, OfferedModel, Studio, StudioLink};
 
 use crate::gui::studios::state::Found;
 
@@ -39,7 +39,7 @@ pub(super) fn read(file: &Path) -> Result<KeptStudios, Advice> {
 pub(super) struct Connected {
     pub(super) kept: KeptStudios,
     pub(super) studio: KeptStudio,
-    pub(super) models: Vec<String>,
+    pub(super) models: Vec<OfferedModel>,
 }
 
 /// Keeps a studio, once it has let this computer in. A token that is kept for this very address is
@@ -72,8 +72,8 @@ pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Conne
     Ok(Connected { kept, studio, models })
 }
 
-/// The names of the models of a kept studio.
-pub(super) fn models(studio: &KeptStudio) -> Result<Vec<String>, Advice> {
+/// The models of a kept studio.
+pub(super) fn models(studio: &KeptStudio) -> Result<Vec<OfferedModel>, Advice> {
     let asked = Studio::new(&studio.name, studio.address.clone(), studio.token.clone());
     asked.and_then(|it| it.models()).map_err(|error| error.advice())
 }
