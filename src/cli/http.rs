@@ -16,7 +16,7 @@ use crate::http::{Access, CannotServe, DiskQuota, Prepared, Server, ServerOption
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
-use atelier_peers::{Announcement, Network, NotAnnounced};
+use atelier_peers::{Announcement, Network, NotAnnounced, StudioId};
 use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
@@ -97,7 +97,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     for line in welcome(server.address(), is_network, needs_token, &tokens, lan_address()) {
         write_message(err, &line);
     }
-    let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, err) } else { None };
+    let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, server.id(), err) } else { None };
     while !interrupt.pressed() {
         // The queue keeps the pictures; nobody else reads these.
         while engine.try_next().is_some() {}
@@ -118,9 +118,9 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
 }
 
 /// Announces the server in the network, and says so or why not.
-fn announce(name: &str, addresses: &[SocketAddr], err: &mut dyn Write) -> Option<Announcement> {
+fn announce(name: &str, addresses: &[SocketAddr], id: &StudioId, err: &mut dyn Write) -> Option<Announcement> {
     // Other computers always need a token.
-    match Announcement::start(name, addresses, true, Network::Local) {
+    match Announcement::start(name, addresses, true, id, Network::Local) {
         Ok(announcement) => {
             write_message(err, &format!("Announced in the network as {}.", announcement.name()));
             Some(announcement)

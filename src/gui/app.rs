@@ -182,7 +182,8 @@ impl App {
         let background = Background::start(options.paths.as_ref().map(Paths::reading_marks), Arc::clone(&wake), Answer::panicked)?;
         let engine = Arc::new(engine);
         let queue_wake = Arc::clone(&wake);
-        let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;
+        let queue_options = QueueOptions { studios_network: options.studios_network, ..QueueOptions::of_window(options.paths.as_ref()) };
+        let queue = QueueService::start(queue_options, Arc::clone(&engine), move || queue_wake())?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let waker = ctx.clone();

@@ -17,6 +17,7 @@ mod events;
 mod fields;
 pub mod guard;
 mod hub;
+mod identity;
 mod images;
 mod jobs;
 mod json;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use atelier_engine::Handle;
+use atelier_peers::StudioId;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -122,6 +124,12 @@ impl Server {
         self.address
     }
 
+    /// By which others find it again at another address.
+    #[must_use]
+    pub fn id(&self) -> &StudioId {
+        &self.app.id
+    }
+
     /// From now on `wake` is called when somebody new comes, on any thread.
     pub fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
         self.gate.visitors.set_wake(Arc::new(wake));
@@ -179,6 +187,7 @@ fn router(app: SharedApp, gate: Gate) -> Router {
         .merge(jobs::routes())
         .merge(pictures::routes())
         .merge(mcp::routes())
+        .merge(identity::routes(gate.clone()))
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.

@@ -11,6 +11,7 @@ use atelier_studio::queue::QueueClient;
 
 use super::guard::Policy;
 use super::hub::Hub;
+use super::identity::identity;
 use super::models::ModelPlaces;
 use super::quota::DiskQuota;
 use super::state::{App, SharedApp};
@@ -40,6 +41,7 @@ pub struct ServerOptions {
 pub(super) fn assemble(options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<(SharedApp, Policy)> {
     let hub = Hub::start(client)?;
     let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota } = options;
+    let id = identity(&paths.data);
     let places = ModelPlaces { paths, models_root, catalogues, builtin };
-    Ok((Arc::new(App::new(hub, places, engine, threads, default_model, quota)), policy))
+    Ok((Arc::new(App::new(hub, places, engine, threads, default_model, quota, id)), policy))
 }

@@ -13,6 +13,7 @@ use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError};
 use atelier_library::check_files;
 use atelier_media::ExportFormat;
+use atelier_peers::StudioId;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
@@ -47,6 +48,7 @@ pub(crate) struct App {
     models: Models,
     pub(crate) paths: Paths,
     pub(crate) engine: Arc<Handle>,
+    pub(crate) id: StudioId,
     threads: Option<u32>,
     default_model: Option<String>,
     decodes: Semaphore,
@@ -92,12 +94,14 @@ impl App {
         threads: Option<u32>,
         default_model: Option<String>,
         quota: DiskQuota,
+        id: StudioId,
     ) -> Self {
         Self {
             hub,
             paths: places.paths.clone(),
             models: Models::new(places),
             engine,
+            id,
             threads,
             default_model,
             decodes: Semaphore::new(MAX_DECODES),

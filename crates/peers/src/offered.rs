@@ -5,11 +5,21 @@ use std::str::FromStr;
 use atelier_core::recipe::PartialRecipe;
 use serde_json::Value;
 
+use crate::StudioId;
+use crate::identity::id_in;
 use crate::record::clean_line;
 
 /// Models that are listed, and bytes of a name.
 const MAX_MODELS: usize = 2000;
 const MAX_MODEL_NAME: usize = 300;
+
+/// What a studio offers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Offer {
+    /// By which it is found again at another address.
+    pub id: Option<StudioId>,
+    pub models: Vec<OfferedModel>,
+}
 
 /// A model of another studio.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,9 +30,14 @@ pub struct OfferedModel {
     pub defaults: PartialRecipe,
 }
 
-/// The models in a studio's capabilities; `None` where it lists none. Those whose names cannot be
+/// What a studio's capabilities offer; `None` where they list no models.
+pub(crate) fn offer_in(answer: &Value) -> Option<Offer> {
+    Some(Offer { id: id_in(answer), models: offered_models(answer)? })
+}
+
+/// The models in a studio's capabilities; `None` where they list none. Those whose names cannot be
 /// shown as they are, are left out.
-pub(crate) fn offered_models(answer: &Value) -> Option<Vec<OfferedModel>> {
+fn offered_models(answer: &Value) -> Option<Vec<OfferedModel>> {
     let listed = answer.get("models")?.as_array()?;
     let told = answer.get("model_defaults");
     let names = listed.iter().take(MAX_MODELS).filter_map(Value::as_str);

@@ -16,10 +16,11 @@ use serde_json::Value;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
+use crate::identity::Identity;
 use crate::job::{JobEvent, JobRequest, MAX_SENTENCE, Nonsense, read_json};
-use crate::offered::offered_models;
+use crate::offered::offer_in;
 use crate::record::{clean_line, shown_name};
-use crate::{AccessToken, EventReader, OfferedModel, StudioAddress, StudioError};
+use crate::{AccessToken, EventReader, Offer, StudioAddress, StudioError};
 
 /// Longest waits: for a connection, for the first byte of an answer, between two bytes of one, and
 /// for the end of a job that was cancelled.
@@ -27,6 +28,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_WITHIN: Duration = Duration::from_mins(2);
 const SILENCE: Duration = Duration::from_mins(1);
 const CANCEL_WITHIN: Duration = Duration::from_secs(15);
+/// Longest time until it is known who answers at an address.
+const IDENTITY_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time that a whole answer takes.
 const BODY_WITHIN: Duration = Duration::from_mins(10);
 /// Time between two looks whether the job is to be cancelled.
@@ -76,14 +79,23 @@ impl Studio {
         &self.name
     }
 
-    /// Its models, with the settings that suit each. Those whose names cannot be shown as they are,
-    /// are left out.
+    /// What it offers: its models, with the settings that suit each. Those whose names cannot be shown
+    /// as they are, are left out.
     ///
     /// # Errors
     /// Where it cannot be reached or does not answer as a studio does.
-    pub fn models(&self) -> Result<Vec<OfferedModel>, StudioError> {
+    pub fn offer(&self) -> Result<Offer, StudioError> {
         let answer = self.runtime.block_on(self.ask_json(Method::GET, &["sdcpp", "v1", "capabilities"], None, StatusCode::OK))?;
-        offered_models(&answer).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))
+        offer_in(&answer).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))
+    }
+
+    /// Who answers at its address, and proofs of the tokens that it knows.
+    pub(crate) fn identity(&self, challenge: &str) -> Result<Identity, StudioError> {
+        let answer = self.runtime.block_on(async {
+            let asked = self.ask_json(Method::GET, &["atelier", "v1", "identity", challenge], None, StatusCode::OK);
+            timeout(IDENTITY_WITHIN, asked).await.unwrap_or_else(|_| Err(self.unreachable(tr!("peers-no-answer-in-time"))))
+        })?;
+        Ok(Identity::read(&answer))
     }
 
     /// Adds a job.

@@ -48,7 +48,8 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
     // Other computers always need a token.
-    let announce = |name: String| Announcement::start(&name, &addresses, true, Network::Local).map_err(|error| error.to_string());
+    let announce =
+        |name: String| Announcement::start(&name, &addresses, true, server.id(), Network::Local).map_err(|error| error.to_string());
     let announced = announced_as.map(announce);
     Ok(Running { announced, server, lan, people, guests: Guests::default(), usage: Usage::default() })
 }

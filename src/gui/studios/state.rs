@@ -130,6 +130,14 @@ impl State {
         self.models.retain(|address, _| addresses.contains(address));
     }
 
+    /// Takes the list of kept studios in which one has another address now: what is known of it stays.
+    pub(crate) fn take_moved(&mut self, kept: KeptStudios, from: &StudioAddress, to: &StudioAddress) {
+        if let Some(models) = self.models.remove(&from.to_string()) {
+            self.models.insert(to.to_string(), models);
+        }
+        self.take_kept(kept);
+    }
+
     /// Those that were found and are not kept.
     pub(crate) fn strangers(&self) -> impl Iterator<Item = &FoundStudio> {
         self.found.iter().filter(|it| self.kept.at(&it.address).is_none())
@@ -190,7 +198,7 @@ mod tests {
     fn state(count: usize) -> State {
         let mut kept = KeptStudios::default();
         for n in 0..count {
-            assert!(kept.keep(KeptStudio { name: format!("{n}"), address: address(&format!("10.0.0.{n}")), token: None }));
+            assert!(kept.keep(KeptStudio { name: format!("{n}"), address: address(&format!("10.0.0.{n}")), token: None, id: None }));
         }
         let mut state = State { kept, ..State::default() };
         state.ask_all();
@@ -244,8 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_a_studio_stays_where_it_has_another_address() {
+        let mut state = state(2);
+        let studio = state.take_due().remove(1);
+        let now = address("10.0.0.99");
+        let mut kept = state.kept.clone();
+        assert!(kept.keep(KeptStudio { address: now.clone(), ..studio.clone() }), "in place of the one of its name");
+        state.take_moved(kept, &studio.address, &now);
+        assert_eq!(state.models_of(&studio.address), None);
+        assert_eq!(state.models_of(&now).unwrap().answer, Answer::Awaited, "it was asked");
+        state.take_models(&now, Ok(dream()));
+        assert!(state.offered(&StudioModel { studio: studio.name, model: "Dream".into() }).is_some());
+    }
+
+    #[test]
     fn a_kept_studio_is_no_stranger_and_whoever_takes_its_name_is_one() {
-        let found = |name: &str, at: &str| FoundStudio { name: name.into(), address: address(at), needs_token: true };
+        let found = |name: &str, at: &str| FoundStudio { name: name.into(), address: address(at), needs_token: true, id: None };
         let state = State { found: vec![found("Anna", "10.0.0.0"), found("0", "10.0.0.9")], ..state(1) };
         assert_eq!(state.strangers().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["0"]);
     }

@@ -13,7 +13,7 @@ use crate::gui::context::Context;
 use crate::gui::due;
 use crate::gui::studios::command::Command;
 use crate::gui::studios::state::{Answer, Search, State};
-use crate::gui::studios::work::{self, Connected};
+use crate::gui::studios::work::{self, Asked, Connected};
 use crate::gui::workers::Worker;
 
 /// Carries out a command.
@@ -169,19 +169,34 @@ fn ask(state: &mut State, context: &Context<'_>) {
 
 /// Asks the studios that are to be asked for their models, a few at a time.
 fn ask_due(state: &mut State, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
     for studio in state.take_due() {
-        let address = studio.address.clone();
+        let (file, network, address) = (file.clone(), state.network, studio.address.clone());
         context.run_alone(
             "studio",
-            move || work::models(&studio),
-            move |told, features, context| {
-                let state = features.studios;
-                state.take_models(&address, told.unwrap_or_else(|error| Err(no_thread(&error))));
-                follow_defaults(state, context);
-                ask_due(state, context);
+            move || work::ask(&file, &studio, network),
+            move |asked, features, context| {
+                let asked = asked.unwrap_or_else(|error| Asked { moved: None, models: Err(no_thread(&error)) });
+                take_asked(features.studios, &address, asked, context);
             },
         );
     }
+}
+
+/// Takes the answer of a studio that was asked at this address.
+fn take_asked(state: &mut State, address: &StudioAddress, asked: Asked, context: &mut Context<'_>) {
+    let Asked { moved, models } = asked;
+    let address = match moved {
+        Some((kept, now, note)) => {
+            state.take_moved(kept, address, &now);
+            context.notice(note);
+            now
+        }
+        None => address.clone(),
+    };
+    state.take_models(&address, models);
+    follow_defaults(state, context);
+    ask_due(state, context);
 }
 
 /// Takes over what a studio tells of the chosen model now. The settings of the next picture stay.

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use atelier_gallery::queue::{JobState, QueuedJob};
-use atelier_peers::{Announcement, KeptStudios, Network};
+use atelier_peers::{Announcement, Browser, KeptStudios, Network, StudioAddress, StudioId};
 
 use crate::gui::studios::state::Answer;
 use crate::gui::tests::*;
@@ -121,7 +121,7 @@ fn a_studio_of_the_network_is_listed_while_the_dialog_is_open_and_connected_to_w
     let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mdns = free_port();
     let network = Network::ThisComputer { port: mdns };
-    let announcement = Announcement::start("Studio of Anna", &[listener], true, network).unwrap();
+    let announcement = Announcement::start("Studio of Anna", &[listener], true, &StudioId::draw(), network).unwrap();
     let mut studio = open(mdns);
     studio.until("the studio", |app| app.state.studios.found.iter().any(|it| it.name == "Studio of Anna"));
     assert!(studio.sees("needs a token") && !studio.sees("No other studio is found."));
@@ -255,4 +255,28 @@ fn the_usual_settings_of_a_chosen_model_of_another_studio_are_its_own() {
     let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.steps, recipe.guidance, recipe.flow_shift), (6, 1.0, Some(3.0)));
     assert!(studio.app().state.shared.next.studio.is_some());
+}
+
+#[test]
+fn a_studio_that_has_another_address_is_found_again_and_that_is_said() {
+    let mdns = free_port();
+    let (mut there, mut studio) = connected(mdns);
+    let before = kept(&studio).iter().next().unwrap().clone();
+    there.click("Stop sharing");
+    there.until("the end", |app| app.state.sharing.address().is_none());
+    there.click("Start sharing");
+    there.until("the server", |app| app.state.sharing.address().is_some());
+    let running = there.app().state.sharing.running().unwrap();
+    let (now, id) = (SocketAddr::from((Ipv4Addr::LOCALHOST, running.server.address().port())), running.server.id().clone());
+    assert_eq!(before.id.as_ref(), Some(&id), "it was kept with its identity, which stays");
+    assert_ne!(StudioAddress::of(now).unwrap(), before.address);
+    let network = Network::ThisComputer { port: mdns };
+    let _announcement = Announcement::start("Another name", &[now], true, &id, network).unwrap();
+    assert!(Browser::start(network).unwrap().find("Another name", LONG).is_some());
+    studio.click("Models of other studios");
+    studio.until_notice("Studio at 127.0.0.1 has another address now");
+    let moved = kept(&studio).iter().next().unwrap().clone();
+    assert_eq!((moved.address, moved.token, moved.name), (StudioAddress::of(now).unwrap(), before.token, before.name));
+    studio.until("its models", |app| app.state.studios.models.values().all(|it| it.answer == Answer::Given));
+    assert!(studio.app().state.shared.next.studio.is_some(), "the chosen model stays chosen");
 }

@@ -65,6 +65,7 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
         "model": {"name": name, "stem": stem, "path": name},
         "models": list.models.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
         "model_defaults": model_defaults,
+        "studio_id": app.id.as_str(),
         "current_mode": "img_gen",
         "supported_modes": ["img_gen"],
         "defaults": defaults,
