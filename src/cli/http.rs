@@ -12,7 +12,7 @@ use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
-use crate::http::{Access, CannotServe, DiskQuota, Prepared, Server, ServerOptions, lan_address};
+use crate::http::{Access, CannotServe, DiskQuota, Prepared, Retention, Server, ServerOptions, lan_address};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
@@ -77,6 +77,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         threads: threads(flags.threads),
         policy,
         quota: DiskQuota::of_gigabytes(flags.disk_quota),
+        retention: Retention::of_days(flags.keep_days),
     };
     let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
     let is_network = addresses.iter().any(|it| !it.ip().is_loopback());
@@ -96,6 +97,11 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     let _ = writeln!(out, "http://{}", server.address()).and_then(|()| out.flush());
     for line in welcome(server.address(), is_network, needs_token, &tokens, lan_address()) {
         write_message(err, &line);
+    }
+    if flags.keep_days > 0 && (is_network || needs_token) {
+        let days = if flags.keep_days == 1 { "a day".to_owned() } else { format!("{} days", flags.keep_days) };
+        let kept = "unless they were marked or their program asked to save them; --keep-days 0 keeps all.";
+        write_message(err, &format!("Pictures of other people go to the trash after {days}, {kept}"));
     }
     let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, server.id(), err) } else { None };
     while !interrupt.pressed() {

@@ -33,6 +33,7 @@ mod payload;
 mod pictures;
 mod quota;
 mod recipe;
+mod retention;
 mod sdapi;
 mod state;
 mod tokens;
@@ -44,6 +45,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use atelier_engine::Handle;
+use atelier_gallery::Trash;
 use atelier_peers::StudioId;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
@@ -71,6 +73,7 @@ pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
 pub use quota::{DiskQuota, used_bytes};
+pub use retention::Retention;
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
 
@@ -108,9 +111,12 @@ impl Server {
         let (app, policy) = assemble(options, client, engine)?;
         let gate = Gate { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default() };
         let router = router(Arc::clone(&app), gate.clone());
+        let of_thread = Arc::clone(&app);
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
+            // It ends with the runtime.
+            drop(runtime.spawn(retention::run(of_thread)));
             runtime.block_on(connections::serve(listeners, router, ended));
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();
@@ -149,6 +155,17 @@ impl Server {
     /// The disk space of each owner's pictures from now on.
     pub fn set_quota(&self, quota: DiskQuota) {
         self.app.set_quota(quota);
+    }
+
+    /// How long pictures of others are kept from now on.
+    pub fn set_retention(&self, retention: Retention) {
+        self.app.set_retention(retention);
+    }
+
+    /// Moves pictures of others that are kept no longer to the trash, as the server does by itself each
+    /// hour; returns how many. `now_ms`: since 1970. Blocks.
+    pub fn remove_old_pictures(&self, now_ms: i64, trash: &mut dyn Trash) -> usize {
+        self.app.remove_old_pictures(now_ms, trash)
     }
 
     /// Who may ask from now on by a token.

@@ -55,6 +55,8 @@ pub(crate) struct Wish {
     pub(crate) control: Option<ControlWish>,
     /// The size follows the start picture where none was chosen.
     pub(crate) is_shaped_as_start: bool,
+    /// The client asked to save the pictures: they are kept for ever.
+    pub(crate) is_saved: bool,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
 }
@@ -95,6 +97,7 @@ pub(crate) struct HiresWish {
 pub(crate) struct ResolvedWish {
     pub(crate) recipe: Recipe,
     pub(crate) model: ListedModel,
+    pub(crate) is_saved: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -200,7 +203,7 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
-    Ok(ResolvedWish { recipe, model, notes })
+    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, notes })
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {

@@ -153,7 +153,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::http::DiskQuota;
+    use crate::http::{DiskQuota, Retention};
     use crate::settings::{ChosenStudio, NamedPlacement, PreviewChoice, SharingSettings, ThemeChoice, WindowPlace, Zoom};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
@@ -229,6 +229,7 @@ mod tests {
                 network: true,
                 require_token: true,
                 quota: DiskQuota::of_gigabytes(3),
+                retention: Retention::of_days(30),
                 announce: true,
                 studio_name: "Studio of Anna".into(),
             },

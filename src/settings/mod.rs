@@ -21,7 +21,7 @@ use atelier_language::Language;
 use atelier_studio::studio_model::StudioModel;
 use atelier_studio::updates::UpdateSettings;
 
-use crate::http::DiskQuota;
+use crate::http::{DiskQuota, Retention};
 
 pub use file::{LoadedSettings, SettingsError, load, look, save};
 pub use zoom::Zoom;
@@ -102,6 +102,8 @@ pub struct SharingSettings {
     pub require_token: bool,
     /// Disk space of the pictures of each person.
     pub quota: DiskQuota,
+    /// How long pictures of others are kept.
+    pub retention: Retention,
     /// The network is told of it, where other devices may come.
     pub announce: bool,
     /// The name under which it is announced; empty: that of the account.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{ChosenStudio, Fold, NamedPlacement, PreviewChoice, Settings, SharingSettings, ThemeChoice, WindowPlace, Zoom};
-use crate::http::DiskQuota;
+use crate::http::{DiskQuota, Retention};
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Recipe, Stored};
 use atelier_language::Language;
@@ -119,22 +119,26 @@ struct StoredSharing {
     require_token: bool,
     /// Absent where nothing was said.
     disk_quota_gb: Option<u32>,
+    /// Absent where nothing was said.
+    keep_days: Option<u32>,
     announce: bool,
     studio_name: String,
 }
 
 impl From<&SharingSettings> for StoredSharing {
     fn from(settings: &SharingSettings) -> Self {
-        let SharingSettings { at_start, network, require_token, quota, announce, studio_name } = settings.clone();
-        Self { at_start, network, require_token, disk_quota_gb: Some(quota.gigabytes()), announce, studio_name }
+        let SharingSettings { at_start, network, require_token, quota, retention, announce, studio_name } = settings.clone();
+        let (disk_quota_gb, keep_days) = (Some(quota.gigabytes()), Some(retention.days()));
+        Self { at_start, network, require_token, disk_quota_gb, keep_days, announce, studio_name }
     }
 }
 
 impl From<StoredSharing> for SharingSettings {
     fn from(stored: StoredSharing) -> Self {
-        let StoredSharing { at_start, network, require_token, disk_quota_gb, announce, studio_name } = stored;
+        let StoredSharing { at_start, network, require_token, disk_quota_gb, keep_days, announce, studio_name } = stored;
         let quota = disk_quota_gb.map_or_else(DiskQuota::default, DiskQuota::of_gigabytes);
-        Self { at_start, network, require_token, quota, announce, studio_name }
+        let retention = keep_days.map_or_else(Retention::default, Retention::of_days);
+        Self { at_start, network, require_token, quota, retention, announce, studio_name }
     }
 }
 

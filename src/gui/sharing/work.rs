@@ -13,12 +13,13 @@ use atelier_peers::{Announcement, Network};
 use atelier_studio::queue::QueueClient;
 
 use crate::gui::sharing::state::{Running, Usage};
-use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Server, ServerOptions, Tokens, lan_address, used_bytes};
+use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Retention, Server, ServerOptions, Tokens, lan_address, used_bytes};
 
 /// What a server begins with.
 pub(super) struct Parts {
     pub(super) access: Access,
     pub(super) quota: DiskQuota,
+    pub(super) retention: Retention,
     /// The name under which it is announced.
     pub(super) announced_as: Option<String>,
     pub(super) paths: Paths,
@@ -29,7 +30,7 @@ pub(super) struct Parts {
 
 /// Starts a server.
 pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
-    let Parts { access, quota, announced_as, paths, builtin, queue, engine } = parts;
+    let Parts { access, quota, retention, announced_as, paths, builtin, queue, engine } = parts;
     let Prepared { listeners, policy, .. } = access.prepare(&paths)?;
     // Also those of earlier starts, whose links are still good.
     let people = policy.tokens.people();
@@ -43,6 +44,7 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
         threads: None,
         policy,
         quota,
+        retention,
     };
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;

@@ -80,7 +80,8 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
         "upscalers": upscalers,
         "limits": {"min_width": SIDES.start(), "max_width": SIDES.end(), "min_height": SIDES.start(), "max_height": SIDES.end(),
             "max_batch_count": request::PICTURES.end(), "max_queue_size": MAX_QUEUE,
-            "disk_quota_bytes": app.quota_of(&owner), "disk_used_bytes": used},
+            "disk_quota_bytes": app.quota_of(&owner), "disk_used_bytes": used,
+            "keep_days": app.retention().days_of(&owner)},
     })))
 }
 
