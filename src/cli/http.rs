@@ -12,11 +12,11 @@ use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
-use crate::http::{Access, CannotServe, DiskQuota, Prepared, Server, ServerOptions, lan_address};
+use crate::http::{Access, CannotServe, DiskQuota, Prepared, Retention, Server, ServerOptions, lan_address};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
-use atelier_peers::{Announcement, Network, NotAnnounced};
+use atelier_peers::{Announcement, Network, NotAnnounced, StudioId};
 use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
@@ -77,6 +77,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         threads: threads(flags.threads),
         policy,
         quota: DiskQuota::of_gigabytes(flags.disk_quota),
+        retention: Retention::of_days(flags.keep_days),
     };
     let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
     let is_network = addresses.iter().any(|it| !it.ip().is_loopback());
@@ -97,7 +98,12 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     for line in welcome(server.address(), is_network, needs_token, &tokens, lan_address()) {
         write_message(err, &line);
     }
-    let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, err) } else { None };
+    if flags.keep_days > 0 && (is_network || needs_token) {
+        let days = if flags.keep_days == 1 { "a day".to_owned() } else { format!("{} days", flags.keep_days) };
+        let kept = "unless they were marked or their program asked to save them; --keep-days 0 keeps all.";
+        write_message(err, &format!("Pictures of other people go to the trash after {days}, {kept}"));
+    }
+    let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, server.id(), err) } else { None };
     while !interrupt.pressed() {
         // The queue keeps the pictures; nobody else reads these.
         while engine.try_next().is_some() {}
@@ -118,9 +124,9 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
 }
 
 /// Announces the server in the network, and says so or why not.
-fn announce(name: &str, addresses: &[SocketAddr], err: &mut dyn Write) -> Option<Announcement> {
+fn announce(name: &str, addresses: &[SocketAddr], id: &StudioId, err: &mut dyn Write) -> Option<Announcement> {
     // Other computers always need a token.
-    match Announcement::start(name, addresses, true, Network::Local) {
+    match Announcement::start(name, addresses, true, id, Network::Local) {
         Ok(announcement) => {
             write_message(err, &format!("Announced in the network as {}.", announcement.name()));
             Some(announcement)

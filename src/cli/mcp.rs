@@ -10,7 +10,7 @@ use super::interrupt::no_ctrl_c;
 use super::reporter::write_message;
 use super::resolve::threads;
 use crate::http::guard::Policy;
-use crate::http::{DiskQuota, ServerOptions, speak_mcp};
+use crate::http::{DiskQuota, Retention, ServerOptions, speak_mcp};
 use atelier_engine::Handle;
 use atelier_studio::queue::{QueueEvent, QueueService};
 
@@ -46,6 +46,7 @@ pub(super) fn run(flags: McpFlags, start_engine: impl FnOnce() -> Arc<Handle>, e
         // Who has started this process may ask.
         policy: Policy::default(),
         quota: DiskQuota::default(),
+        retention: Retention::default(),
     };
     let mut goes_on = || {
         // The queue keeps the pictures; nobody else reads these.

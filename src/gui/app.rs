@@ -38,7 +38,7 @@ use crate::gui::{
     canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
     sharing, studios, styles, theme,
 };
-use crate::settings::{self, Settings, Zoom};
+use crate::settings::{self, ChosenStudio, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
@@ -182,7 +182,8 @@ impl App {
         let background = Background::start(options.paths.as_ref().map(Paths::reading_marks), Arc::clone(&wake), Answer::panicked)?;
         let engine = Arc::new(engine);
         let queue_wake = Arc::clone(&wake);
-        let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;
+        let queue_options = QueueOptions { studios_network: options.studios_network, ..QueueOptions::of_window(options.paths.as_ref()) };
+        let queue = QueueService::start(queue_options, Arc::clone(&engine), move || queue_wake())?;
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let waker = ctx.clone();
@@ -195,6 +196,9 @@ impl App {
         ctx.set_zoom_factor(settings.zoom.factor());
         let mut next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
         next.recent_recipes = RecentRecipes::new(&settings.recent_models);
+        if let Some(ChosenStudio { model, own_recipe }) = settings.studio.clone() {
+            next.resume_studio(model, own_recipe);
+        }
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {

@@ -6,8 +6,8 @@ use eframe::egui;
 
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd, Saver};
 use crate::gui::state::State;
-use crate::settings::{Settings, WindowPlace};
-use atelier_core::recipe::Recipe;
+use crate::settings::{ChosenStudio, Settings, WindowPlace};
+use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_language::tr;
 
 /// Models that are remembered over a restart.
@@ -113,6 +113,11 @@ impl Autosave {
             auto_advance: state.gallery.auto_advance,
             shows_phrases: state.phrases.is_on,
             sharing: state.sharing.settings.clone(),
+            studio: shared.next.studio.clone().map(|model| {
+                // The files are those of the recipe.
+                let own_recipe = shared.next.own_recipe.as_deref().cloned().unwrap_or_default();
+                ChosenStudio { model, own_recipe: Recipe { files: ModelFiles::default(), ..own_recipe } }
+            }),
             prompts: state.create.prompts.prompts().to_vec(),
             recent_models: recent_models(state),
         }

@@ -102,10 +102,18 @@ impl Shared {
     #[must_use]
     pub fn usual_recipe(&self) -> Recipe {
         let mut usual = Recipe::default();
-        if let Some(defaults) = self.model_defaults() {
+        if self.next.studio.is_some() {
+            self.next.studio_defaults.apply(&mut usual);
+        } else if let Some(defaults) = self.model_defaults() {
             defaults.apply(&mut usual);
         }
         usual
+    }
+
+    /// True where the settings that suit the chosen model are known.
+    #[must_use]
+    pub fn knows_usual_recipe(&self) -> bool {
+        if self.next.studio.is_some() { !self.next.studio_defaults.is_empty() } else { self.model_defaults().is_some() }
     }
 
     /// Number of jobs that wait for their turn.
@@ -127,9 +135,8 @@ impl Shared {
         (usual.width, usual.height)
     }
 
-    /// Settings that suit the chosen model, where they are known.
-    #[must_use]
-    pub fn model_defaults(&self) -> Option<&Defaults> {
+    /// Settings that suit the recipe's own model, where they are known.
+    fn model_defaults(&self) -> Option<&Defaults> {
         let recipe = &self.next.recipe;
         let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
         let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);

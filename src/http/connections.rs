@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
+use super::identity::Local;
+
 /// Connections in all, and of one address.
 const MAX_CONNECTIONS: usize = 64;
 const MAX_OF_ADDRESS: usize = 16;
@@ -112,8 +114,12 @@ async fn accept(listener: TcpListener, router: Router, open: Arc<Open>) {
 async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, _place: Place) {
     // Steps are small and many; without it they wait for each other.
     let _ = stream.set_nodelay(true);
+    let local = stream.local_addr().ok();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
+        if let Some(local) = local {
+            request.extensions_mut().insert(Local(local));
+        }
         trim(request.uri_mut());
         let router = router.clone();
         async move { Ok::<Response, Infallible>(answer(router, request).await) }

@@ -16,6 +16,8 @@ use atelier_gallery::queue::Owner;
 const MAX_CREDENTIALS: usize = 4096;
 /// Links to pictures, whose names cannot be guessed.
 const LINKS: &str = "/v1/files/";
+/// Who this server is; what it proves, only who has a token can check.
+const IDENTITY: &str = "/atelier/v1/identity/";
 /// Paths that tell nothing and change nothing.
 const OPEN_PATHS: [&str; 4] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest"];
 
@@ -143,7 +145,8 @@ fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
         return Some(Owner::sharing(DEVICE, address));
     }
     let is_free = is_local && !policy.requires_token;
-    (is_free || OPEN_PATHS.contains(&head.path) || head.path.starts_with(LINKS)).then(Owner::this_computer)
+    let is_open = OPEN_PATHS.contains(&head.path) || [LINKS, IDENTITY].iter().any(|it| head.path.starts_with(it));
+    (is_free || is_open).then(Owner::this_computer)
 }
 
 /// The secret that a request brings: a bearer token, or the password of a login. SillyTavern always

@@ -5,15 +5,16 @@
 //! for a job watches that. A job that ended is remembered for a while, so that a client can ask for
 //! it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Recipe, seed_after};
+use atelier_core::recipe::{ImageSource, Recipe, seed_after};
 use atelier_engine::{Begin, Preview, Step};
 use atelier_gallery::queue::{JobPicture, JobState, NewJob, Owner, QueuedJobId};
 use atelier_studio::queue::{JobProgress, QueueClient, QueueEvent, QueueRequest, QueueSnapshot, Ticket, WaitReason};
@@ -232,6 +233,18 @@ impl Hub {
     /// Jobs of everybody that have not ended.
     pub(crate) fn open_jobs(&self) -> usize {
         self.state.lock().snapshot.as_ref().map_or(0, |it| it.rows.iter().filter(|row| !row.job.state.is_ended()).count())
+    }
+
+    /// Files that jobs which have not ended begin with.
+    pub(crate) fn files_in_use(&self) -> BTreeSet<PathBuf> {
+        let snapshot = self.state.lock().snapshot.clone();
+        let open = snapshot.iter().flat_map(|it| &it.rows).filter(|row| !row.job.state.is_ended());
+        let sources = open.flat_map(|row| row.job.recipe.pictures().chain(row.job.recipe.starts()));
+        let file = |source: &ImageSource| match source {
+            ImageSource::File(path) => Some(path.clone()),
+            ImageSource::Pixels(_) => None,
+        };
+        sources.filter_map(file).collect()
     }
 
     /// What this owner waits for, jobs whose number is not known yet included.

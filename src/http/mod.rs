@@ -17,6 +17,7 @@ mod events;
 mod fields;
 pub mod guard;
 mod hub;
+mod identity;
 mod images;
 mod jobs;
 mod json;
@@ -32,6 +33,7 @@ mod payload;
 mod pictures;
 mod quota;
 mod recipe;
+mod retention;
 mod sdapi;
 mod state;
 mod tokens;
@@ -43,6 +45,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use atelier_engine::Handle;
+use atelier_gallery::Trash;
+use atelier_peers::StudioId;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -69,6 +73,7 @@ pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
 pub use quota::{DiskQuota, used_bytes};
+pub use retention::Retention;
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
 
@@ -106,9 +111,12 @@ impl Server {
         let (app, policy) = assemble(options, client, engine)?;
         let gate = Gate { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default() };
         let router = router(Arc::clone(&app), gate.clone());
+        let of_thread = Arc::clone(&app);
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
+            // It ends with the runtime.
+            drop(runtime.spawn(retention::run(of_thread)));
             runtime.block_on(connections::serve(listeners, router, ended));
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();
@@ -120,6 +128,12 @@ impl Server {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// By which others find it again at another address.
+    #[must_use]
+    pub fn id(&self) -> &StudioId {
+        &self.app.id
     }
 
     /// From now on `wake` is called when somebody new comes, on any thread.
@@ -141,6 +155,17 @@ impl Server {
     /// The disk space of each owner's pictures from now on.
     pub fn set_quota(&self, quota: DiskQuota) {
         self.app.set_quota(quota);
+    }
+
+    /// How long pictures of others are kept from now on.
+    pub fn set_retention(&self, retention: Retention) {
+        self.app.set_retention(retention);
+    }
+
+    /// Moves pictures of others that are kept no longer to the trash, as the server does by itself each
+    /// hour; returns how many. `now_ms`: since 1970. Blocks.
+    pub fn remove_old_pictures(&self, now_ms: i64, trash: &mut dyn Trash) -> usize {
+        self.app.remove_old_pictures(now_ms, trash)
     }
 
     /// Who may ask from now on by a token.
@@ -179,6 +204,7 @@ fn router(app: SharedApp, gate: Gate) -> Router {
         .merge(jobs::routes())
         .merge(pictures::routes())
         .merge(mcp::routes())
+        .merge(identity::routes(gate.clone()))
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.

@@ -9,6 +9,7 @@ type Route = (&'static str, &'static str, &'static str, &'static str);
 const ROUTES: &[Route] = &[
     ("get", "/healthz", "Server", "Whether the server is there."),
     ("get", "/openapi.json", "Server", "This document."),
+    ("get", "/atelier/v1/identity/{challenge}", "Server", "Who this server is, and proofs that it knows its tokens."),
     ("post", "/sdapi/v1/txt2img", "A1111", "Generate pictures from a prompt."),
     ("post", "/sdapi/v1/img2img", "A1111", "Generate pictures from a picture and a prompt, or inpaint it."),
     ("get", "/sdapi/v1/progress", "A1111", "Progress of your job, with a preview."),

@@ -11,8 +11,10 @@ use atelier_studio::queue::QueueClient;
 
 use super::guard::Policy;
 use super::hub::Hub;
+use super::identity::identity;
 use super::models::ModelPlaces;
 use super::quota::DiskQuota;
+use super::retention::Retention;
 use super::state::{App, SharedApp};
 
 /// Options of the server.
@@ -34,12 +36,17 @@ pub struct ServerOptions {
     pub policy: Policy,
     /// Disk space of the pictures of each owner.
     pub quota: DiskQuota,
+    /// How long pictures of others are kept.
+    pub retention: Retention,
 }
 
 /// What all routes share, and who may ask.
 pub(super) fn assemble(options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<(SharedApp, Policy)> {
     let hub = Hub::start(client)?;
-    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota } = options;
+    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota, retention } = options;
+    let id = identity(&paths.data);
     let places = ModelPlaces { paths, models_root, catalogues, builtin };
-    Ok((Arc::new(App::new(hub, places, engine, threads, default_model, quota)), policy))
+    let app = App::new(hub, places, engine, threads, default_model, quota, id);
+    app.set_retention(retention);
+    Ok((Arc::new(app), policy))
 }

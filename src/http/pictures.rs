@@ -1,6 +1,5 @@
 //! An owner's own kept pictures: listed, fetched, rated and upscaled by their numbers.
 
-use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use atelier_core::advice::Advice;
@@ -26,6 +25,7 @@ use super::json::Json;
 use super::names::UpscalerName;
 use super::payload::Payload;
 use super::recipe::{HiresWish, ResolvedWish, Wish};
+use super::retention::is_in;
 use super::state::{Previews, SharedApp, blocking};
 
 /// Pictures in a list.
@@ -69,10 +69,6 @@ pub(crate) async fn find(app: &SharedApp, owner: &Owner, id: &str) -> Result<Pic
     let found = with_gallery(app, move |gallery| gallery.picture(id)).await?;
     let folder = app.folder_of(owner);
     found.filter(|it| it.summary.state == PictureState::Here && is_in(&it.summary.path, &folder)).ok_or_else(unknown)
-}
-
-fn is_in(file: &FilePath, folder: &FilePath) -> bool {
-    file.parent() == Some(folder)
 }
 
 async fn list(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Result<Json, Failure> {

@@ -7,6 +7,8 @@ use atelier_core::paths::Paths;
 use atelier_gallery::queue::Owner;
 use atelier_studio::disk_use::bytes_kept;
 
+use super::retention::saved_folder;
+
 /// Decimal, as file managers count.
 const GIGABYTE: u64 = 1_000_000_000;
 
@@ -58,7 +60,8 @@ pub(crate) fn folder_of(paths: &Paths, owner: &Owner) -> PathBuf {
 /// # Errors
 /// If their folder cannot be read.
 pub fn used_bytes(paths: &Paths, owner: &Owner) -> io::Result<u64> {
-    bytes_kept(&folder_of(paths, owner))
+    let folder = folder_of(paths, owner);
+    Ok(bytes_kept(&folder)?.saturating_add(bytes_kept(&saved_folder(&folder))?))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 
 use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend, shaped_as,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend,
+    shaped_as,
 };
 use atelier_core::words::take_loras_if;
 use atelier_studio::next_recipe::add_named_loras;
@@ -55,6 +56,10 @@ pub(crate) struct Wish {
     pub(crate) control: Option<ControlWish>,
     /// The size follows the start picture where none was chosen.
     pub(crate) is_shaped_as_start: bool,
+    /// Settings beside those above.
+    pub(crate) further: PartialRecipe,
+    /// The client asked to save the pictures: they are kept for ever.
+    pub(crate) is_saved: bool,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
 }
@@ -95,6 +100,7 @@ pub(crate) struct HiresWish {
 pub(crate) struct ResolvedWish {
     pub(crate) recipe: Recipe,
     pub(crate) model: ListedModel,
+    pub(crate) is_saved: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -165,6 +171,7 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     recipe.eta = wish.eta.or(recipe.eta);
     recipe.flow_shift = wish.flow_shift.or(recipe.flow_shift);
     recipe.clip_skip = wish.clip_skip.or(recipe.clip_skip);
+    wish.further.apply(&mut recipe);
     recipe.seed = wish.seed.filter(|seed| *seed >= 0).unwrap_or(-1);
     recipe.seed_blend = wish.seed_blend;
     recipe.batch_count = wish.pictures.unwrap_or(1);
@@ -200,7 +207,7 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
-    Ok(ResolvedWish { recipe, model, notes })
+    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, notes })
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {

@@ -10,9 +10,10 @@ use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
 use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
-use atelier_gallery::{Database, GalleryError};
+use atelier_gallery::{Database, GalleryError, Trash, TrashReport};
 use atelier_library::check_files;
 use atelier_media::ExportFormat;
+use atelier_peers::StudioId;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
@@ -22,6 +23,7 @@ use super::images;
 use super::models::{ModelList, ModelPlaces, Models};
 use super::quota::{DiskQuota, folder_of, used_bytes};
 use super::recipe::{ResolvedWish, Wish, make};
+use super::retention::{Retention, remove_old, saved_folder};
 
 /// Pictures of one owner that may wait at a time, and how many seconds they may be predicted to
 /// take.
@@ -47,6 +49,7 @@ pub(crate) struct App {
     models: Models,
     pub(crate) paths: Paths,
     pub(crate) engine: Arc<Handle>,
+    pub(crate) id: StudioId,
     threads: Option<u32>,
     default_model: Option<String>,
     decodes: Semaphore,
@@ -56,6 +59,7 @@ pub(crate) struct App {
     /// The index, once it was asked.
     gallery: Mutex<Option<Database>>,
     quota: Mutex<DiskQuota>,
+    retention: Mutex<Retention>,
 }
 
 pub(crate) type SharedApp = Arc<App>;
@@ -92,12 +96,14 @@ impl App {
         threads: Option<u32>,
         default_model: Option<String>,
         quota: DiskQuota,
+        id: StudioId,
     ) -> Self {
         Self {
             hub,
             paths: places.paths.clone(),
             models: Models::new(places),
             engine,
+            id,
             threads,
             default_model,
             decodes: Semaphore::new(MAX_DECODES),
@@ -106,6 +112,7 @@ impl App {
             formats: Mutex::default(),
             gallery: Mutex::default(),
             quota: Mutex::new(quota),
+            retention: Mutex::default(),
         }
     }
 
@@ -209,7 +216,7 @@ impl App {
         let job = NewJob {
             recipe: made.recipe,
             lane,
-            folder: self.folder_of(owner),
+            folder: if made.is_saved { saved_folder(&self.folder_of(owner)) } else { self.folder_of(owner) },
             model: made.model.name,
             wanted_model: None,
             device: None,
@@ -257,6 +264,33 @@ impl App {
 
     pub(crate) fn set_quota(&self, quota: DiskQuota) {
         *self.quota.lock() = quota;
+    }
+
+    pub(crate) fn set_retention(&self, retention: Retention) {
+        *self.retention.lock() = retention;
+    }
+
+    /// How long pictures of others are kept that nobody wanted to keep.
+    pub(crate) fn retention(&self) -> Retention {
+        *self.retention.lock()
+    }
+
+    /// Moves pictures of others that are kept no longer to the trash; returns how many. `now_ms`: since
+    /// 1970. Blocks.
+    pub(crate) fn remove_old_pictures(&self, now_ms: i64, trash: &mut dyn Trash) -> usize {
+        let (shared, in_use, retention) = (self.paths.shared_pictures(), self.hub.files_in_use(), self.retention());
+        let removed = self.with_gallery(|gallery| remove_old(gallery, &shared, retention, &in_use, now_ms, trash));
+        let report = removed.unwrap_or_else(|error| {
+            tracing::warn!("old pictures of others were not looked for: {error}");
+            TrashReport::default()
+        });
+        for (_, why) in &report.failed {
+            tracing::warn!("an old picture was not moved to the trash: {why}");
+        }
+        if !report.moved.is_empty() {
+            tracing::info!("{} old pictures of others were moved to the trash", report.moved.len());
+        }
+        report.moved.len()
     }
 
     /// The bytes that the pictures of an owner take.

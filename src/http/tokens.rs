@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use atelier_core::advice::Advice;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
 use atelier_gallery::queue::Owner;
+use atelier_peers::prove;
 
 /// Fewest bytes of a token: what is shorter can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -109,6 +111,13 @@ impl Tokens {
             }
         }
         found
+    }
+
+    /// Proofs that they are known here, for whoever asks with this challenge at this address. `now_secs`:
+    /// since 1970.
+    pub(crate) fn proofs(&self, challenge: &str, address: SocketAddr, now_secs: i64) -> Vec<String> {
+        let valid = self.known.iter().filter(|(_, token)| !token.is_over(now_secs));
+        valid.filter_map(|(_, token)| prove(&token.text, challenge, address)).collect()
     }
 
     /// The tokens of these people in a file; who has none yet, or one whose time is over, gets one for

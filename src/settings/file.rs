@@ -153,12 +153,13 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::http::DiskQuota;
-    use crate::settings::{NamedPlacement, PreviewChoice, SharingSettings, ThemeChoice, WindowPlace, Zoom};
+    use crate::http::{DiskQuota, Retention};
+    use crate::settings::{ChosenStudio, NamedPlacement, PreviewChoice, SharingSettings, ThemeChoice, WindowPlace, Zoom};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
     use atelier_language::Language;
+    use atelier_studio::studio_model::StudioModel;
     use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
     fn full() -> Settings {
@@ -228,9 +229,14 @@ mod tests {
                 network: true,
                 require_token: true,
                 quota: DiskQuota::of_gigabytes(3),
+                retention: Retention::of_days(30),
                 announce: true,
                 studio_name: "Studio of Anna".into(),
             },
+            studio: Some(ChosenStudio {
+                model: StudioModel { studio: "Studio of Ben".into(), model: "Dream".into() },
+                own_recipe: Recipe { steps: 30, loras: vec![Lora::new("/tmp/ink.safetensors".into(), 0.5)], ..Recipe::default() },
+            }),
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
             recent_models: vec![Recipe { steps: 9, ..Recipe::default() }, Recipe { guidance: 2.0, ..Recipe::default() }],
         }

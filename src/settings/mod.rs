@@ -18,9 +18,10 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_language::Language;
+use atelier_studio::studio_model::StudioModel;
 use atelier_studio::updates::UpdateSettings;
 
-use crate::http::DiskQuota;
+use crate::http::{DiskQuota, Retention};
 
 pub use file::{LoadedSettings, SettingsError, load, look, save};
 pub use zoom::Zoom;
@@ -76,10 +77,20 @@ pub struct Settings {
     pub shows_phrases: bool,
     /// How this computer's models are shared.
     pub sharing: SharingSettings,
+    /// The model of another studio that is used in place of the recipe's files.
+    pub studio: Option<ChosenStudio>,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
     /// The last settings of models of the person's own, the latest first.
     pub recent_models: Vec<Recipe>,
+}
+
+/// The model of another studio that is in use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChosenStudio {
+    pub model: StudioModel,
+    /// The settings of this computer's model, to go back to; its files are those of the recipe.
+    pub own_recipe: Recipe,
 }
 
 /// How this computer's models are shared with others.
@@ -93,6 +104,8 @@ pub struct SharingSettings {
     pub require_token: bool,
     /// Disk space of the pictures of each person.
     pub quota: DiskQuota,
+    /// How long pictures of others are kept.
+    pub retention: Retention,
     /// The network is told of it, where other devices may come.
     pub announce: bool,
     /// The name under which it is announced; empty: that of the account.

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fold, NamedPlacement, PreviewChoice, Settings, SharingSettings, ThemeChoice, WindowPlace, Zoom};
-use crate::http::DiskQuota;
+use super::{ChosenStudio, Fold, NamedPlacement, PreviewChoice, Settings, SharingSettings, ThemeChoice, WindowPlace, Zoom};
+use crate::http::{DiskQuota, Retention};
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
-use atelier_core::recipe::{LocalFile, PlacementText, Stored};
+use atelier_core::recipe::{LocalFile, PlacementText, Recipe, Stored};
 use atelier_language::Language;
 use atelier_studio::settings_file::VERSION;
+use atelier_studio::studio_model::StudioModel;
 use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
 /// Stored word for the built-in model, whose folder may be another one in the next version.
@@ -70,10 +71,46 @@ pub(super) struct StoredSettings {
     shows_phrases: Option<bool>,
     #[serde(default)]
     sharing: StoredSharing,
+    /// Absent where pictures are generated on this computer.
+    #[serde(default)]
+    studio: Option<StoredStudio>,
     #[serde(default)]
     prompts: Vec<String>,
     #[serde(default)]
     recent_models: Vec<Stored<LocalFile>>,
+}
+
+/// A model of another studio. One of a studio without a name is none.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredStudio {
+    studio: String,
+    model: String,
+    own_recipe: Option<Stored<LocalFile>>,
+}
+
+impl From<&ChosenStudio> for StoredStudio {
+    fn from(chosen: &ChosenStudio) -> Self {
+        let ChosenStudio { model: StudioModel { studio, model }, own_recipe } = chosen;
+        Self { studio: studio.clone(), model: model.clone(), own_recipe: Some(Stored::of(own_recipe, &LocalFile::of)) }
+    }
+}
+
+impl StoredStudio {
+    /// The model, and a sentence on each setting that could not be read or was changed.
+    fn restore(self) -> Option<(ChosenStudio, Vec<String>)> {
+        let Self { studio, model, own_recipe } = self;
+        if studio.is_empty() || model.is_empty() {
+            return None;
+        }
+        let (own_recipe, notes) = own_recipe.map_or_else(Default::default, restored);
+        Some((ChosenStudio { model: StudioModel { studio, model }, own_recipe }, notes))
+    }
+}
+
+/// A recipe, and a sentence on each setting that could not be read or was changed.
+fn restored(recipe: Stored<LocalFile>) -> (Recipe, Vec<String>) {
+    recipe.restore(&mut |_, file| Some(file.into_path()))
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -84,22 +121,26 @@ struct StoredSharing {
     require_token: bool,
     /// Absent where nothing was said.
     disk_quota_gb: Option<u32>,
+    /// Absent where nothing was said.
+    keep_days: Option<u32>,
     announce: bool,
     studio_name: String,
 }
 
 impl From<&SharingSettings> for StoredSharing {
     fn from(settings: &SharingSettings) -> Self {
-        let SharingSettings { at_start, network, require_token, quota, announce, studio_name } = settings.clone();
-        Self { at_start, network, require_token, disk_quota_gb: Some(quota.gigabytes()), announce, studio_name }
+        let SharingSettings { at_start, network, require_token, quota, retention, announce, studio_name } = settings.clone();
+        let (disk_quota_gb, keep_days) = (Some(quota.gigabytes()), Some(retention.days()));
+        Self { at_start, network, require_token, disk_quota_gb, keep_days, announce, studio_name }
     }
 }
 
 impl From<StoredSharing> for SharingSettings {
     fn from(stored: StoredSharing) -> Self {
-        let StoredSharing { at_start, network, require_token, disk_quota_gb, announce, studio_name } = stored;
+        let StoredSharing { at_start, network, require_token, disk_quota_gb, keep_days, announce, studio_name } = stored;
         let quota = disk_quota_gb.map_or_else(DiskQuota::default, DiskQuota::of_gigabytes);
-        Self { at_start, network, require_token, quota, announce, studio_name }
+        let retention = keep_days.map_or_else(Retention::default, Retention::of_days);
+        Self { at_start, network, require_token, quota, retention, announce, studio_name }
     }
 }
 
@@ -240,6 +281,7 @@ impl From<&Settings> for StoredSettings {
             auto_advance: settings.auto_advance,
             shows_phrases: Some(settings.shows_phrases),
             sharing: StoredSharing::from(&settings.sharing),
+            studio: settings.studio.as_ref().map(StoredStudio::from),
             prompts: settings.prompts.clone(),
             recent_models: settings.recent_models.iter().map(|recipe| Stored::of(recipe, &LocalFile::of)).collect(),
         }
@@ -250,7 +292,11 @@ impl StoredSettings {
     /// The settings, and a sentence on each of the recipe that could not be read or was changed.
     pub(super) fn restore(self) -> (Settings, Vec<String>) {
         let stored = self;
-        let (recipe, notes) = stored.recipe.map_or_else(Default::default, |recipe| recipe.restore(&mut |_, file| Some(file.into_path())));
+        let (recipe, mut notes) = stored.recipe.map_or_else(Default::default, restored);
+        let studio = stored.studio.and_then(StoredStudio::restore).map(|(studio, of_studio)| {
+            notes.extend(of_studio);
+            studio
+        });
         let settings = Settings {
             theme: match stored.theme.as_str() {
                 "light" => ThemeChoice::Light,
@@ -287,6 +333,7 @@ impl StoredSettings {
             auto_advance: stored.auto_advance,
             shows_phrases: stored.shows_phrases.unwrap_or(true),
             sharing: stored.sharing.into(),
+            studio,
             prompts: stored.prompts,
             // What is not read of one has its usual value; it is seen before anything is made with it.
             recent_models: stored.recent_models.into_iter().map(|it| it.restore(&mut |_, file| Some(file.into_path())).0).collect(),

@@ -52,6 +52,21 @@ fn a_token_is_asked_for_and_an_allowed_page_may_read() {
 }
 
 #[test]
+fn a_server_proves_that_it_knows_a_token_at_the_address_at_which_it_was_asked() {
+    const CHALLENGE: &str = "00112233445566778899aabbccddeeff";
+    let mut tokens = Tokens::default();
+    tokens.add("Anna", TOKEN, false).unwrap();
+    tokens.add("Ben", "the-name-of-my-cat-1", false).unwrap();
+    let studio = Studio::guarded(Policy { tokens, requires_token: true, ..Policy::default() });
+    let ask = |challenge: &str| get(studio.address(), &format!("/atelier/v1/identity/{challenge}")).ok();
+    let answer = ask(CHALLENGE);
+    let proof = atelier_peers::prove(TOKEN, CHALLENGE, studio.address()).unwrap();
+    assert_eq!(answer["proofs"], json!([proof]), "a token that a person made up could be guessed by a proof");
+    assert_eq!((answer["studio_id"].as_str().map(str::len), ask("0")["proofs"].clone()), (Some(32), json!([])));
+    assert!(!answer.to_string().contains(TOKEN));
+}
+
+#[test]
 fn bodies_and_values_have_limits_and_are_never_repeated() {
     let studio = Studio::open();
     let address = studio.address();

@@ -40,6 +40,9 @@ fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
     let capabilities = get(studio.address(), "/sdcpp/v1/capabilities").ok();
     assert_eq!(capabilities["features"]["cancel_generating"], true);
     assert!(capabilities["samplers"].as_array().unwrap().contains(&json!("euler_a")));
+    let model = capabilities["model"]["name"].as_str().unwrap();
+    assert_eq!(capabilities["model_defaults"][model], capabilities["defaults"]);
+    assert!(capabilities["defaults"]["sample_params"]["sample_steps"].is_u64(), "{capabilities}");
     let path = add(&studio, &small("a lake", 4, 2));
     let told = events(&studio, &path);
     let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();

@@ -12,6 +12,7 @@ mod phone;
 mod pictures;
 mod process;
 mod recordings;
+mod retention;
 mod sdapi;
 mod studio;
 mod studios;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier::http::guard::Policy;
-use atelier::http::{DiskQuota, Server, ServerOptions};
+use atelier::http::{DiskQuota, Retention, Server, ServerOptions};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, LibraryConfig};
@@ -46,6 +46,7 @@ impl Studio {
             threads: Some(1),
             policy,
             quota: DiskQuota::default(),
+            retention: Retention::default(),
         };
         let mut studio = Self { server: None, queue: Some(queue), engine: Some(engine), options, home };
         studio.serve();
@@ -58,6 +59,10 @@ impl Studio {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (queue, engine) = (self.queue.as_ref().unwrap(), self.engine.as_ref().unwrap());
         self.server = Some(Server::start(vec![listener], self.options.clone(), queue.connect(), Arc::clone(engine)).unwrap());
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
     }
 
     pub(crate) fn set_quota(&self, gigabytes: u32) {

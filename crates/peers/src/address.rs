@@ -34,6 +34,17 @@ impl StudioAddress {
         self.0.host_str().unwrap_or_default()
     }
 
+    /// Its address and port, where its host is an address.
+    pub(crate) fn socket(&self) -> Option<SocketAddr> {
+        let ip = self.host().trim_start_matches('[').trim_end_matches(']').parse().ok()?;
+        Some(SocketAddr::new(ip, self.0.port_or_known_default()?))
+    }
+
+    /// True without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.0.scheme() == "http"
+    }
+
     /// The address of one of its routes; each word becomes one part of the path.
     pub(crate) fn route(&self, parts: &[&str]) -> Url {
         let mut url = self.0.clone();
@@ -192,6 +203,15 @@ mod tests {
         }
         for name in ["Studio of Anna", "anna", "Studio: 12", "anna.local"] {
             assert!(!StudioLink::is_address(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_no_name_is_one_of_a_socket() {
+        for (text, socket) in
+            [("192.168.1.5", Some("192.168.1.5:7860")), ("http://[fd00::1]", Some("[fd00::1]:80")), ("anna.local:7861", None)]
+        {
+            assert_eq!(text.parse::<StudioAddress>().unwrap().socket(), socket.map(|it| it.parse().unwrap()), "{text}");
         }
     }
 

@@ -8,9 +8,9 @@ use atelier_core::advice::Advice;
 use atelier_language::tr;
 use mdns_sd::{IfKind, ServiceDaemon, ServiceInfo};
 
-use crate::StudioError;
 use crate::network::{Network, failed};
-use crate::record::{ACCESS_KEY, OPEN_ACCESS, PATH, PATH_KEY, SERVICE, TOKEN_ACCESS, VERSION, VERSION_KEY, clean_name};
+use crate::record::{ACCESS_KEY, ID_KEY, OPEN_ACCESS, PATH, PATH_KEY, SERVICE, TOKEN_ACCESS, VERSION, VERSION_KEY, clean_name};
+use crate::{StudioError, StudioId};
 
 /// Longest wait until the network was told that the studio is gone.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
@@ -54,12 +54,12 @@ impl Announcement {
     ///
     /// # Errors
     /// Where nobody else could use it, or the system lets nothing be announced.
-    pub fn start(name: &str, listeners: &[SocketAddr], needs_token: bool, network: Network) -> Result<Self, NotAnnounced> {
+    pub fn start(name: &str, listeners: &[SocketAddr], needs_token: bool, id: &StudioId, network: Network) -> Result<Self, NotAnnounced> {
         let is_reached = |it: &&SocketAddr| network != Network::Local || !it.ip().is_loopback();
         let address = *listeners.iter().find(is_reached).ok_or(NotAnnounced::OnlyThisComputer)?;
         let name = Some(clean_name(name)).filter(|it| !it.is_empty()).unwrap_or_else(default_name);
         let daemon = network.daemon().map_err(NotAnnounced::Failed)?;
-        register(&daemon, &name, address, needs_token).map_err(|error| NotAnnounced::Failed(failed(&error)))?;
+        register(&daemon, &name, address, needs_token, id).map_err(|error| NotAnnounced::Failed(failed(&error)))?;
         Ok(Self { daemon, name })
     }
 
@@ -70,11 +70,16 @@ impl Announcement {
     }
 }
 
-fn register(daemon: &ServiceDaemon, name: &str, address: SocketAddr, needs_token: bool) -> mdns_sd::Result<()> {
+fn register(daemon: &ServiceDaemon, name: &str, address: SocketAddr, needs_token: bool, id: &StudioId) -> mdns_sd::Result<()> {
     // The computer's own name is nobody's business.
     let host = format!("atelier-{:08x}.local.", rand::random::<u32>());
     let access = if needs_token { TOKEN_ACCESS } else { OPEN_ACCESS };
-    let told = [(VERSION_KEY, VERSION.to_string()), (PATH_KEY, PATH.to_owned()), (ACCESS_KEY, access.to_owned())];
+    let told = [
+        (VERSION_KEY, VERSION.to_string()),
+        (PATH_KEY, PATH.to_owned()),
+        (ACCESS_KEY, access.to_owned()),
+        (ID_KEY, id.as_str().to_owned()),
+    ];
     let (ip, port) = (address.ip(), address.port());
     let info = if ip.is_unspecified() {
         if ip.is_ipv4() {
@@ -133,7 +138,7 @@ mod tests {
     #[test]
     fn a_server_of_this_computer_alone_is_not_announced() {
         let loopback = [SocketAddr::from((Ipv4Addr::LOCALHOST, 7860))];
-        let refused = Announcement::start("Anna", &loopback, false, Network::Local).unwrap_err();
+        let refused = Announcement::start("Anna", &loopback, false, &StudioId::draw(), Network::Local).unwrap_err();
         assert_eq!(refused, NotAnnounced::OnlyThisComputer);
         assert!(refused.to_string().contains("only this computer"), "{refused}");
         assert!(!default_name().is_empty() && default_name().starts_with("Studio of "));
@@ -143,7 +148,8 @@ mod tests {
     fn an_announced_studio_is_found_until_it_says_goodbye() {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 7861));
         let network = network();
-        let announced = Announcement::start("Studio of Anna", &[address], true, network).unwrap();
+        let id = StudioId::draw();
+        let announced = Announcement::start("Studio of Anna", &[address], true, &id, network).unwrap();
         let mut browser = Browser::start(network).unwrap();
         let until = |browser: &mut Browser, count: usize| {
             let deadline = Instant::now() + LIMIT;
@@ -154,7 +160,7 @@ mod tests {
         until(&mut browser, 1);
         let found = browser.studios().remove(0);
         assert_eq!((found.name.as_str(), found.needs_token), (announced.name(), true));
-        assert_eq!(found.address, StudioAddress::of(address).unwrap());
+        assert_eq!((found.address, found.id), (StudioAddress::of(address).unwrap(), Some(id)));
         drop(announced);
         until(&mut browser, 0);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mdns_sd::{Receiver, ScopedIp, ServiceDaemon, ServiceEvent};
 
 use crate::network::{Network, failed};
-use crate::record::{ACCESS_KEY, PATH_KEY, Record, SERVICE, VERSION_KEY};
+use crate::record::{ACCESS_KEY, ID_KEY, PATH_KEY, Record, SERVICE, VERSION_KEY};
 use crate::{FoundStudio, StudioError};
 
 /// Studios that are listed; further ones are passed over.
@@ -77,6 +77,7 @@ impl Browser {
                     version: service.get_property_val_str(VERSION_KEY),
                     path: service.get_property_val_str(PATH_KEY),
                     access: service.get_property_val_str(ACCESS_KEY),
+                    id: service.get_property_val_str(ID_KEY),
                 };
                 let Some(studio) = FoundStudio::of(&record, self.network != Network::Local) else { return false };
                 if self.found.len() >= MAX_FOUND && !self.found.contains_key(&service.fullname) {

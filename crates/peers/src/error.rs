@@ -21,6 +21,10 @@ pub enum StudioError {
         studio: String,
         had_token: bool,
     },
+    /// Another studio answers at its address.
+    Replaced {
+        studio: String,
+    },
     /// It answered that it cannot do this, and why.
     Refused {
         studio: String,
@@ -64,6 +68,7 @@ impl StudioError {
             Self::NoAccess { studio, had_token: true } => {
                 Advice::new(tr!("peers-does-not-accept-the", studio), tr!("peers-paste-the-link-that"))
             }
+            Self::Replaced { studio } => Advice::new(tr!("peers-another-studio-answers-at", studio), tr!("peers-have-it-announced-in")),
             Self::Refused { studio, sentence } => {
                 Advice::new(tr!("peers-refused-this", studio, sentence), tr!("peers-change-what-it-names"))
             }

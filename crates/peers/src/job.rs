@@ -11,8 +11,8 @@ use crate::record::clean_line;
 
 /// Pictures of a job: no studio makes more at a time.
 pub const MAX_PICTURES: u32 = 8;
-/// Values of an event, and of an answer about jobs or models.
-const MAX_VALUES: usize = 20_000;
+/// Values of an event, and of an answer about jobs or models: each model has about a dozen.
+const MAX_VALUES: usize = 60_000;
 /// Notes of a job, and bytes of a sentence of another studio.
 const MAX_NOTES: usize = 32;
 pub(crate) const MAX_SENTENCE: usize = 600;

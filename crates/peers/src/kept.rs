@@ -9,7 +9,7 @@ use atelier_core::stored_file::{Unreadable, read_stored};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AccessToken, StudioAddress, clean_name};
+use crate::{AccessToken, StudioAddress, StudioId, clean_name};
 
 /// Version of the file.
 const VERSION: u32 = 1;
@@ -23,6 +23,8 @@ pub struct KeptStudio {
     pub name: String,
     pub address: StudioAddress,
     pub token: Option<AccessToken>,
+    /// By which it is found again at another address.
+    pub id: Option<StudioId>,
 }
 
 /// The studios that a person keeps, in their order.
@@ -54,13 +56,16 @@ struct StoredStudio {
     address: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
 }
 
 impl StoredStudio {
     /// The studio of an entry; `None` where it makes no sense.
     fn read(entry: &Value) -> Option<KeptStudio> {
-        let Self { name, address, token } = Self::deserialize(entry).ok()?;
-        Some(KeptStudio { name, address: address.parse().ok()?, token: token.as_deref().and_then(AccessToken::new) })
+        let Self { name, address, token, id } = Self::deserialize(entry).ok()?;
+        let (token, id) = (token.as_deref().and_then(AccessToken::new), id.as_deref().and_then(StudioId::new));
+        Some(KeptStudio { name, address: address.parse().ok()?, token, id })
     }
 }
 
@@ -98,6 +103,7 @@ impl KeptStudios {
             name: studio.name.clone(),
             address: studio.address.to_string(),
             token: studio.token.as_ref().map(|token| token.secret().to_owned()),
+            id: studio.id.as_ref().map(|id| id.as_str().to_owned()),
         };
         let known = self.studios.iter().map(|studio| serde_json::to_value(stored(studio)));
         let studios = known.chain(self.unread.iter().cloned().map(Ok)).collect::<Result<_, _>>()?;
@@ -133,6 +139,17 @@ impl KeptStudios {
         true
     }
 
+    /// Gives the studio at an address another one; false where none is there, or another studio is
+    /// kept for the new address.
+    pub(crate) fn move_to(&mut self, from: &StudioAddress, to: &StudioAddress) -> bool {
+        if self.at(to).is_some() {
+            return false;
+        }
+        let Some(studio) = self.studios.iter_mut().find(|studio| studio.address == *from) else { return false };
+        studio.address = to.clone();
+        true
+    }
+
     /// Forgets the studio of this name; false where there is none.
     pub fn forget(&mut self, name: &str) -> bool {
         let before = self.studios.len();
@@ -152,7 +169,7 @@ mod tests {
     use super::*;
 
     fn studio(name: &str, address: &str, token: Option<&str>) -> KeptStudio {
-        KeptStudio { name: name.into(), address: address.parse().unwrap(), token: token.and_then(AccessToken::new) }
+        KeptStudio { name: name.into(), address: address.parse().unwrap(), token: token.and_then(AccessToken::new), id: None }
     }
 
     #[test]
@@ -176,6 +193,22 @@ mod tests {
         assert!(read.keep(studio("STUDIO OF ANNA", "192.168.1.6", None)));
         assert_eq!((read.iter().count(), read.named("Studio of Anna").unwrap().token.clone()), (2, None), "the new one takes its place");
         assert!(read.forget("studio of anna") && !read.forget("studio of anna"));
+    }
+
+    #[test]
+    fn a_studio_gets_another_address_in_its_place_with_its_token_and_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("studios.json");
+        let mut kept = KeptStudios::default();
+        let anna = KeptStudio { id: Some(StudioId::draw()), ..studio("Anna", "10.0.0.1", Some("0123456789abcdef")) };
+        assert!(kept.keep(anna.clone()) && kept.keep(studio("Ben", "10.0.0.2", None)));
+        let at = |text: &str| text.parse::<StudioAddress>().unwrap();
+        assert!(kept.move_to(&at("10.0.0.1"), &at("10.0.0.9")));
+        assert!(!kept.move_to(&at("10.0.0.1"), &at("10.0.0.8")), "nobody is there any more");
+        assert!(!kept.move_to(&at("10.0.0.9"), &at("10.0.0.2")), "Ben is there");
+        kept.write(&path).unwrap();
+        let read = KeptStudios::read(&path).unwrap();
+        assert_eq!(read.iter().next(), Some(&KeptStudio { address: at("10.0.0.9"), ..anna }));
     }
 
     #[test]

@@ -5,14 +5,16 @@ use std::net::{IpAddr, SocketAddr};
 use atelier_core::plain_text::is_steering;
 use atelier_language::tr;
 
-use crate::StudioAddress;
+use crate::{StudioAddress, StudioId};
 
 /// The type of the service, as DNS-SD has it.
 pub(crate) const SERVICE: &str = "_atelier._tcp.local.";
-/// Keys of the TXT record: version of what is told, where the interface begins, who is let in.
+/// Keys of the TXT record: version of what is told, where the interface begins, who is let in, and
+/// the studio's identity.
 pub(crate) const VERSION_KEY: &str = "v";
 pub(crate) const PATH_KEY: &str = "path";
 pub(crate) const ACCESS_KEY: &str = "auth";
+pub(crate) const ID_KEY: &str = "id";
 /// Version of what is told.
 pub(crate) const VERSION: u32 = 1;
 /// Where the interface begins: at the root.
@@ -33,6 +35,8 @@ pub struct FoundStudio {
     pub address: StudioAddress,
     /// Those without a token are asked about there.
     pub needs_token: bool,
+    /// Its own word too.
+    pub id: Option<StudioId>,
 }
 
 /// What was read of a service, as it came.
@@ -45,6 +49,7 @@ pub struct Record<'a> {
     pub version: Option<&'a str>,
     pub path: Option<&'a str>,
     pub access: Option<&'a str>,
+    pub id: Option<&'a str>,
 }
 
 impl FoundStudio {
@@ -63,7 +68,7 @@ impl FoundStudio {
         near.sort();
         let address = StudioAddress::of(SocketAddr::new(*near.first()?, record.port))?;
         let name = shown_name(instance_name(record.full_name)?, &address);
-        Some(Self { name, address, needs_token: record.access != Some(OPEN_ACCESS) })
+        Some(Self { name, address, needs_token: record.access != Some(OPEN_ACCESS), id: record.id.and_then(StudioId::new) })
     }
 }
 
@@ -111,7 +116,7 @@ mod tests {
 
     fn record<'a>(full_name: &'a str, addresses: &[&str]) -> Record<'a> {
         let addresses = addresses.iter().map(|it| it.parse().unwrap()).collect();
-        Record { full_name, port: 7860, addresses, version: Some("1"), path: Some("/"), access: Some("token") }
+        Record { full_name, port: 7860, addresses, version: Some("1"), path: Some("/"), access: Some("token"), id: None }
     }
 
     fn found(record: &Record<'_>) -> Option<(String, String)> {
@@ -123,6 +128,9 @@ mod tests {
         let told = record("Studio of Anna._atelier._tcp.local.", &["fd00::5", "192.168.1.5", "8.8.8.8"]);
         assert_eq!(found(&told), Some(("Studio of Anna".into(), "http://192.168.1.5:7860".into())));
         assert!(FoundStudio::of(&told, false).unwrap().needs_token);
+        let id = "00112233445566778899aabbccddeeff";
+        assert_eq!(FoundStudio::of(&Record { id: Some(id), ..told.clone() }, false).unwrap().id, StudioId::new(id));
+        assert_eq!(FoundStudio::of(&Record { id: Some("../x"), ..told.clone() }, false).unwrap().id, None, "found all the same");
         let open = Record { access: Some("none"), path: None, ..told.clone() };
         assert!(!FoundStudio::of(&open, false).unwrap().needs_token);
         assert!(FoundStudio::of(&Record { access: None, ..told }, false).unwrap().needs_token, "what is not told is not open");

@@ -16,9 +16,11 @@ use serde_json::Value;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
+use crate::identity::Identity;
 use crate::job::{JobEvent, JobRequest, MAX_SENTENCE, Nonsense, read_json};
+use crate::offered::offer_in;
 use crate::record::{clean_line, shown_name};
-use crate::{AccessToken, EventReader, StudioAddress, StudioError};
+use crate::{AccessToken, EventReader, Offer, StudioAddress, StudioError};
 
 /// Longest waits: for a connection, for the first byte of an answer, between two bytes of one, and
 /// for the end of a job that was cancelled.
@@ -26,6 +28,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_WITHIN: Duration = Duration::from_mins(2);
 const SILENCE: Duration = Duration::from_mins(1);
 const CANCEL_WITHIN: Duration = Duration::from_secs(15);
+/// Longest time until it is known who answers at an address.
+const IDENTITY_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time that a whole answer takes.
 const BODY_WITHIN: Duration = Duration::from_mins(10);
 /// Time between two looks whether the job is to be cancelled.
@@ -34,9 +38,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_JSON: usize = 4 << 20;
 const MAX_REASON: usize = 64 << 10;
 const MAX_PICTURE: usize = 256 << 20;
-/// Models that are listed, and bytes of a name.
-const MAX_MODELS: usize = 2000;
-const MAX_MODEL_NAME: usize = 300;
 
 /// A studio that is asked. Its methods block.
 pub struct Studio {
@@ -78,15 +79,23 @@ impl Studio {
         &self.name
     }
 
-    /// The names of its models. Those that cannot be shown as they are, are left out.
+    /// What it offers: its models, with the settings that suit each. Those whose names cannot be shown
+    /// as they are, are left out.
     ///
     /// # Errors
     /// Where it cannot be reached or does not answer as a studio does.
-    pub fn models(&self) -> Result<Vec<String>, StudioError> {
+    pub fn offer(&self) -> Result<Offer, StudioError> {
         let answer = self.runtime.block_on(self.ask_json(Method::GET, &["sdcpp", "v1", "capabilities"], None, StatusCode::OK))?;
-        let listed = answer.get("models").and_then(Value::as_array).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))?;
-        let names = listed.iter().take(MAX_MODELS).filter_map(Value::as_str);
-        Ok(names.filter(|name| !name.is_empty() && clean_line(name, MAX_MODEL_NAME) == **name).map(str::to_owned).collect())
+        offer_in(&answer).ok_or_else(|| self.nonsense(tr!("peers-the-answer-makes-no")))
+    }
+
+    /// Who answers at its address, and proofs of the tokens that it knows.
+    pub(crate) fn identity(&self, challenge: &str) -> Result<Identity, StudioError> {
+        let answer = self.runtime.block_on(async {
+            let asked = self.ask_json(Method::GET, &["atelier", "v1", "identity", challenge], None, StatusCode::OK);
+            timeout(IDENTITY_WITHIN, asked).await.unwrap_or_else(|_| Err(self.unreachable(tr!("peers-no-answer-in-time"))))
+        })?;
+        Ok(Identity::read(&answer))
     }
 
     /// Adds a job.

@@ -5,7 +5,7 @@
 use clap::Args;
 
 use super::{LibraryFlags, ServerFlags};
-use crate::http::{DEFAULT_PORT, DiskQuota};
+use crate::http::{DEFAULT_PORT, DiskQuota, Retention};
 
 const ACCESS: &str = "Access";
 
@@ -56,6 +56,17 @@ pub struct HttpFlags {
         help_heading = ACCESS
     )]
     pub(in crate::cli) disk_quota: u32,
+    /// Days that pictures of other people are kept. Then they go to the trash, unless somebody rated,
+    /// flagged, tagged or noted them, put them on a board or made others from them, or their program
+    /// asked to save them. Your own are never touched. 0 keeps all
+    #[arg(
+        long,
+        value_name = "DAYS",
+        default_value_t = Retention::USUAL_DAYS,
+        value_parser = clap::value_parser!(u32).range(..=i64::from(Retention::MAX_DAYS)),
+        help_heading = ACCESS
+    )]
+    pub(in crate::cli) keep_days: u32,
     /// Announce this server in the network, so that other studios list it (mDNS)
     #[arg(long, help_heading = ACCESS)]
     pub(in crate::cli) announce: bool,

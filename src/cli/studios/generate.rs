@@ -41,10 +41,14 @@ pub(in crate::cli) fn generate(flags: &GenerateFlags, word: &str, jobs: Vec<Remo
     if let Err(error) = listen(&interrupt) {
         output.reporter.message(&no_ctrl_c(&error));
     }
-    let studio = match locate(word, &paths.studios_file()).and_then(|located| located.studio()) {
-        Ok(studio) => studio,
+    let located = locate(word, &paths.studios_file()).and_then(|located| Ok((located.studio()?, located.note)));
+    let (studio, note) = match located {
+        Ok(located) => located,
         Err(error) => return output.fail(&format!("{error:#}")),
     };
+    if let Some(note) = note {
+        output.reporter.message(&note);
+    }
     let mut index = PictureIndex::new(Some(paths));
     let mut exit = Exit::Done;
     for (number, (recipe, notes, destination)) in (1..).zip(jobs) {

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use atelier_peers::{AccessToken, Browser, KeptStudios, Network, Studio, StudioAddress, StudioLink};
+use atelier_peers::{AccessToken, Browser, KeptStudio, KeptStudios, Network, Studio, StudioAddress, StudioLink, locate_kept};
 
 /// Longest search for a studio by its name.
 const SEARCH_WITHIN: Duration = Duration::from_secs(5);
 
 /// A studio that a word means. Its token is the one of the link or the one that was kept for this
-/// very address: a name in the network can be anybody's.
+/// very address, or for a studio that has proved to know it: a name in the network can be anybody's.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) name: String,
     pub(super) address: StudioAddress,
     pub(super) token: Option<AccessToken>,
+    /// What the person should know: that it has another address.
+    pub(super) note: Option<String>,
 }
 
 impl Located {
@@ -34,7 +36,10 @@ pub(super) fn read_kept(file: &Path) -> anyhow::Result<KeptStudios> {
 pub(super) fn locate(word: &str, file: &Path) -> anyhow::Result<Located> {
     let kept = read_kept(file)?;
     if let Some(studio) = kept.named(word) {
-        return Ok(Located { name: studio.name.clone(), address: studio.address.clone(), token: studio.token.clone() });
+        let located = locate_kept(studio, file, Network::Local)?;
+        let note = located.note();
+        let KeptStudio { name, address, token, .. } = located.studio;
+        return Ok(Located { name, address, token, note });
     }
     let (name, StudioLink { address, token }) = if StudioLink::is_address(word) {
         (String::new(), word.parse::<StudioLink>()?)
@@ -48,5 +53,5 @@ pub(super) fn locate(word: &str, file: &Path) -> anyhow::Result<Located> {
     let known = kept.at(&address);
     let name = known.map_or(name, |it| it.name.clone());
     let token = token.or_else(|| known.and_then(|it| it.token.clone()));
-    Ok(Located { name, address, token })
+    Ok(Located { name, address, token, note: None })
 }

@@ -42,10 +42,10 @@ pub(super) fn run(flags: StudiosFlags, env: StudiosEnv<'_>) -> Exit {
     let done = match flags.command {
         None => list(flags.seconds, &file, interrupt, &mut Printer::new(out, flags.json), err),
         Some(StudiosCommand::Add { studio, name, token, json }) => {
-            add(&studio, name.as_deref(), token.as_deref(), input, &file, &mut Printer::new(out, json))
+            add((&studio, name.as_deref(), token.as_deref()), input, &file, &mut Printer::new(out, json), err)
         }
         Some(StudiosCommand::Rm { name }) => forget(&name, &file, &mut Printer::new(out, false)),
-        Some(StudiosCommand::Models { studio, json }) => models(&studio, &file, &mut Printer::new(out, json)),
+        Some(StudiosCommand::Models { studio, json }) => models(&studio, &file, &mut Printer::new(out, json), err),
     };
     match done {
         Ok(()) if interrupt.pressed() => Exit::Cancelled,
@@ -146,14 +146,16 @@ fn kept_line(studio: &KeptStudio) -> StudioLine {
 
 /// Keeps a studio, once it has let this computer in.
 fn add(
-    word: &str,
-    name: Option<&str>,
-    token: Option<&str>,
+    (word, name, token): (&str, Option<&str>, Option<&str>),
     input: &mut dyn Read,
     file: &Path,
     printer: &mut Printer<'_>,
+    err: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mut located = locate(word, file)?;
+    if let Some(note) = &located.note {
+        write_message(err, note);
+    }
     if let Some(token) = token {
         let mut typed = String::new();
         let text = if token == "-" {
@@ -170,16 +172,16 @@ fn add(
     }
     let studio = located.studio()?;
     studio.name().clone_into(&mut located.name);
-    let models = studio.models()?;
+    let offer = studio.offer()?;
     let mut kept = read_kept(file)?;
     if name.is_none()
         && let Some(other) = kept.named(&located.name).filter(|it| it.address != located.address)
     {
         anyhow::bail!("a studio named {} is kept already, at {}; choose another name with --name", other.name, other.address);
     }
-    let added = KeptStudio { name: located.name, address: located.address, token: located.token };
+    let added = KeptStudio { name: located.name, address: located.address, token: located.token, id: offer.id };
     let line = kept_line(&added);
-    let sentence = format!("{} is kept; it has {}.", added.name, counted(models.len()));
+    let sentence = format!("{} is kept; it has {}.", added.name, counted(offer.models.len()));
     anyhow::ensure!(kept.keep(added), "too many studios are kept; remove one with: atelier studios rm");
     kept.write(file)?;
     printer.json(&line)?;
@@ -199,12 +201,16 @@ fn forget(name: &str, file: &Path, printer: &mut Printer<'_>) -> anyhow::Result<
     Ok(())
 }
 
-fn models(word: &str, file: &Path, printer: &mut Printer<'_>) -> anyhow::Result<()> {
-    let studio = locate(word, file)?.studio()?;
-    let models = studio.models()?;
-    for name in &models {
-        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: name.clone() })?;
-        printer.text(name)?;
+fn models(word: &str, file: &Path, printer: &mut Printer<'_>, err: &mut dyn Write) -> anyhow::Result<()> {
+    let located = locate(word, file)?;
+    if let Some(note) = &located.note {
+        write_message(err, note);
+    }
+    let studio = located.studio()?;
+    let models = studio.offer()?.models;
+    for model in &models {
+        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: model.name.clone() })?;
+        printer.text(&model.name)?;
     }
     if models.is_empty() {
         printer.text(&format!("{} has no models.", studio.name()))?;
@@ -221,9 +227,14 @@ mod tests {
         let address = |text: &str| text.parse::<StudioLink>().unwrap().address;
         let mut kept = KeptStudios::default();
         for (name, url) in [("Anna", "192.168.1.5"), ("Ben", "192.168.1.6")] {
-            assert!(kept.keep(KeptStudio { name: name.into(), address: address(url), token: AccessToken::new("0123456789abcdef") }));
+            assert!(kept.keep(KeptStudio {
+                name: name.into(),
+                address: address(url),
+                token: AccessToken::new("0123456789abcdef"),
+                id: None
+            }));
         }
-        let found = |name: &str, url: &str| FoundStudio { name: name.into(), address: address(url), needs_token: true };
+        let found = |name: &str, url: &str| FoundStudio { name: name.into(), address: address(url), needs_token: true, id: None };
         let lines = lines(&[found("Studio of Anna", "192.168.1.5"), found("Ben", "192.168.1.66")], &kept);
         let told: Vec<(&str, bool, bool, bool)> = lines
             .iter()

@@ -131,11 +131,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ResetSettings => {
             let before = context.shared.next.recipe.clone();
             let Recipe { prompt, negative_prompt, files, placement, .. } = before;
-            let mut recipe = Recipe { prompt, negative_prompt, files, placement, ..Recipe::default() };
-            if let Some(defaults) = context.shared.model_defaults() {
-                defaults.apply(&mut recipe);
-            }
-            context.shared.next.recipe = recipe;
+            context.shared.next.recipe = Recipe { prompt, negative_prompt, files, placement, ..context.shared.usual_recipe() };
         }
         Command::SwapSides => {
             let recipe = &mut context.shared.next.recipe;

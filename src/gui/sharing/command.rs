@@ -7,7 +7,7 @@ use atelier_language::tr;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;
 use crate::gui::sharing::state::{Phase, State};
-use crate::http::DiskQuota;
+use crate::http::{DiskQuota, Retention};
 
 /// Command of sharing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum Command {
     ShareAtStart(bool),
     /// Disk space of the pictures of each person.
     SetDiskQuota(DiskQuota),
+    /// How long pictures of others are kept.
+    SetRetention(Retention),
     Start,
     Stop,
     /// Put the address on the clipboard.
@@ -61,6 +63,7 @@ impl FeatureCommand for Command {
             Self::SetStudioName(_) => (tr!("sharing-name-of-this-studio"), tr!("sharing-the-name-under-which")),
             Self::ShareAtStart(_) => (tr!("sharing-share-again-when-atelier"), tr!("sharing-start-sharing-by-itself")),
             Self::SetDiskQuota(_) => (tr!("sharing-disk-space-for-each"), tr!("sharing-refuse-new-pictures-of")),
+            Self::SetRetention(_) => (tr!("sharing-days-that-pictures-of"), tr!("sharing-move-pictures-of-others")),
             Self::Start => (tr!("sharing-start-sharing"), tr!("sharing-start-sharing-it-ends")),
             Self::Stop => (tr!("sharing-stop-sharing"), tr!("sharing-disconnect-everybody-pictures-that")),
             Self::CopyAddress => (tr!("sharing-copy-address"), tr!("sharing-copy-the-address-for")),
@@ -80,7 +83,7 @@ impl FeatureCommand for Command {
         let is_on = || is(state.running().is_some(), tr!("sharing-nothing-is-shared-now"));
         let has_person = |name: &str| state.running().is_some_and(|it| it.people.iter().any(|(person, _)| person == name));
         match self {
-            Self::Open | Self::Close | Self::SetPerson(_) | Self::SetDiskQuota(_) => Ok(()),
+            Self::Open | Self::Close | Self::SetPerson(_) | Self::SetDiskQuota(_) | Self::SetRetention(_) => Ok(()),
             Self::ShareAtStart(_) => is(state.paths.is_some(), tr!("sharing-there-is-no-folder")),
             Self::ListenToNetwork(_) | Self::RequireToken(_) | Self::Announce(_) | Self::SetStudioName(_) => {
                 is(is_off, tr!("sharing-stop-sharing-first"))

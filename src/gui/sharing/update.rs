@@ -37,6 +37,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 running.server.set_quota(quota);
             }
         }
+        Command::SetRetention(retention) => {
+            state.settings.retention = retention;
+            if let Some(running) = state.running() {
+                running.server.set_retention(retention);
+            }
+        }
         Command::Start => start(state, context),
         Command::Stop => stop(state, context),
         Command::CopyAddress => {
@@ -87,6 +93,7 @@ fn start(state: &mut State, context: &Context<'_>) {
     let parts = Parts {
         access: access_of(state, Vec::new()),
         quota: state.settings.quota,
+        retention: state.settings.retention,
         announced_as: state.settings.announce.then(|| state.settings.studio_name.clone()),
         paths,
         builtin: state.builtin.clone(),
@@ -108,6 +115,7 @@ fn started_or_not(state: &mut State, started: io::Result<Result<Running, CannotS
             running.server.wake_with(move || due::wake(&waker));
             // It may have been changed meanwhile.
             running.server.set_quota(state.settings.quota);
+            running.server.set_retention(state.settings.retention);
             state.phase = Phase::On(Box::new(running));
         }
         Err(error) => {

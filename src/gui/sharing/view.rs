@@ -12,7 +12,7 @@ use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, whole_number, wide_modal};
-use crate::http::DiskQuota;
+use crate::http::{DiskQuota, Retention};
 
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
@@ -48,6 +48,7 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     ui.add_space(6.0);
     quota(ui, state, commands);
+    retention(ui, state, commands);
     choice(ui, state, commands, state.sharing.settings.at_start, Command::ShareAtStart);
     ui.add_space(10.0);
     ui.horizontal(|ui| {
@@ -101,6 +102,21 @@ fn quota(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
     if gigabytes != before.gigabytes() {
         commands.push(Command::SetDiskQuota(DiskQuota::of_gigabytes(gigabytes)));
+    }
+}
+
+/// How long pictures of others are kept.
+fn retention(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let before = state.sharing.settings.retention;
+    let about = Command::SetRetention(before);
+    let mut days = before.days();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(about.label()).color(theme::palette(ui).text));
+        let number = whole_number(&mut days, 0..=Retention::MAX_DAYS);
+        ui.add(number).on_hover_text(about.tooltip()).accessible_name(about.label());
+    });
+    if days != before.days() {
+        commands.push(Command::SetRetention(Retention::of_days(days)));
     }
 }
 

@@ -13,12 +13,13 @@ use atelier_peers::{Announcement, Network};
 use atelier_studio::queue::QueueClient;
 
 use crate::gui::sharing::state::{Running, Usage};
-use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Server, ServerOptions, Tokens, lan_address, used_bytes};
+use crate::http::{Access, CannotServe, DiskQuota, Guests, Prepared, Retention, Server, ServerOptions, Tokens, lan_address, used_bytes};
 
 /// What a server begins with.
 pub(super) struct Parts {
     pub(super) access: Access,
     pub(super) quota: DiskQuota,
+    pub(super) retention: Retention,
     /// The name under which it is announced.
     pub(super) announced_as: Option<String>,
     pub(super) paths: Paths,
@@ -29,7 +30,7 @@ pub(super) struct Parts {
 
 /// Starts a server.
 pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
-    let Parts { access, quota, announced_as, paths, builtin, queue, engine } = parts;
+    let Parts { access, quota, retention, announced_as, paths, builtin, queue, engine } = parts;
     let Prepared { listeners, policy, .. } = access.prepare(&paths)?;
     // Also those of earlier starts, whose links are still good.
     let people = policy.tokens.people();
@@ -43,12 +44,14 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
         threads: None,
         policy,
         quota,
+        retention,
     };
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;
     let lan = if access.allow_network { lan_address() } else { None };
     // Other computers always need a token.
-    let announce = |name: String| Announcement::start(&name, &addresses, true, Network::Local).map_err(|error| error.to_string());
+    let announce =
+        |name: String| Announcement::start(&name, &addresses, true, server.id(), Network::Local).map_err(|error| error.to_string());
     let announced = announced_as.map(announce);
     Ok(Running { announced, server, lan, people, guests: Guests::default(), usage: Usage::default() })
 }

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_peers::{FoundStudio, KeptStudio, KeptStudios, Network, StudioAddress, StudioError};
+use atelier_peers::{FoundStudio, KeptStudio, KeptStudios, Network, OfferedModel, StudioAddress, StudioError};
 
 use crate::gui::options::Options;
-use atelier_core::recipe::ModelFiles;
+use atelier_studio::studio_model::StudioModel;
 
 /// Studios that are asked for their models at a time.
 const MAX_ASKED: usize = 4;
@@ -33,14 +33,14 @@ pub struct State {
     /// Why nothing is found: the system lets nothing be searched.
     pub(crate) search_trouble: Option<Advice>,
     pub(crate) kept: KeptStudios,
+    /// The list of them was read.
+    pub(crate) is_read: bool,
     /// What is known of the models of the kept ones, by address.
     pub(crate) models: BTreeMap<String, StudioModels>,
     /// The link, address or token that is typed.
     pub link: String,
     /// How the studio is called that is being connected to.
     pub(crate) connecting: Option<String>,
-    /// The recipe's own model as a model of another studio was chosen: another one takes its place.
-    pub(crate) chosen_beside: ModelFiles,
     /// Why the last command was not carried out.
     pub(crate) trouble: Option<Advice>,
 }
@@ -63,10 +63,33 @@ impl State {
         self.models_of(address).is_some_and(|it| it.answer == Answer::Awaited)
     }
 
+    /// A model of a kept studio as it was offered, where that is known.
+    pub(crate) fn offered(&self, model: &StudioModel) -> Option<&OfferedModel> {
+        let offered = self.models_of(&self.kept.named(&model.studio)?.address)?.offered.as_ref()?;
+        offered.iter().find(|it| it.name == model.model)
+    }
+
     /// All kept studios are to be asked for their models; what they told stays until they answer.
     pub(crate) fn ask_all(&mut self) {
-        for models in self.models.values_mut().filter(|it| it.answer != Answer::Awaited) {
-            models.answer = Answer::Due;
+        self.ask_those(|_, _| true);
+    }
+
+    /// Those that were never asked are to be asked for their models.
+    pub(crate) fn ask_new(&mut self) {
+        self.ask_those(|_, answer| *answer == Answer::Unasked);
+    }
+
+    /// The kept studio of this name is to be asked for its models.
+    pub(crate) fn ask_named(&mut self, name: &str) {
+        self.ask_those(|studio, _| studio.name == name);
+    }
+
+    fn ask_those(&mut self, is_meant: impl Fn(&KeptStudio, &Answer) -> bool) {
+        for studio in self.kept.iter() {
+            let models = self.models.entry(studio.address.to_string()).or_default();
+            if models.answer != Answer::Awaited && is_meant(studio, &models.answer) {
+                models.answer = Answer::Due;
+            }
         }
     }
 
@@ -86,14 +109,14 @@ impl State {
     }
 
     /// Takes the answer of a studio. One that was forgotten meanwhile is not shown again.
-    pub(crate) fn take_models(&mut self, address: &StudioAddress, told: Result<Vec<String>, Advice>) {
+    pub(crate) fn take_models(&mut self, address: &StudioAddress, told: Result<Vec<OfferedModel>, Advice>) {
         if self.kept.at(address).is_none() {
             return;
         }
         let models = self.models.entry(address.to_string()).or_default();
         models.answer = match told {
-            Ok(names) => {
-                models.names = Some(names);
+            Ok(offered) => {
+                models.offered = Some(offered);
                 Answer::Given
             }
             Err(advice) => Answer::Missing(advice),
@@ -102,9 +125,17 @@ impl State {
 
     /// Takes the list of kept studios, as it is in the file now.
     pub(crate) fn take_kept(&mut self, kept: KeptStudios) {
-        self.kept = kept;
+        (self.kept, self.is_read) = (kept, true);
         let addresses: Vec<String> = self.kept.iter().map(|it| it.address.to_string()).collect();
         self.models.retain(|address, _| addresses.contains(address));
+    }
+
+    /// Takes the list of kept studios in which one has another address now: what is known of it stays.
+    pub(crate) fn take_moved(&mut self, kept: KeptStudios, from: &StudioAddress, to: &StudioAddress) {
+        if let Some(models) = self.models.remove(&from.to_string()) {
+            self.models.insert(to.to_string(), models);
+        }
+        self.take_kept(kept);
     }
 
     /// Those that were found and are not kept.
@@ -117,15 +148,17 @@ impl State {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StudioModels {
     /// What it told last; `None` where it never did.
-    pub(crate) names: Option<Vec<String>>,
+    pub(crate) offered: Option<Vec<OfferedModel>>,
     pub(crate) answer: Answer,
 }
 
 /// The answer to the last question for models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Answer {
-    /// It is to be asked.
+    /// Nobody has asked yet.
     #[default]
+    Unasked,
+    /// It is to be asked.
     Due,
     Awaited,
     Given,
@@ -165,9 +198,15 @@ mod tests {
     fn state(count: usize) -> State {
         let mut kept = KeptStudios::default();
         for n in 0..count {
-            assert!(kept.keep(KeptStudio { name: format!("{n}"), address: address(&format!("10.0.0.{n}")), token: None }));
+            assert!(kept.keep(KeptStudio { name: format!("{n}"), address: address(&format!("10.0.0.{n}")), token: None, id: None }));
         }
-        State { kept, ..State::default() }
+        let mut state = State { kept, ..State::default() };
+        state.ask_all();
+        state
+    }
+
+    fn dream() -> Vec<OfferedModel> {
+        vec![OfferedModel { name: "Dream".into(), ..OfferedModel::default() }]
     }
 
     #[test]
@@ -176,7 +215,7 @@ mod tests {
         let first = state.take_due();
         assert_eq!(first.len(), MAX_ASKED);
         assert!(state.take_due().is_empty(), "the others wait");
-        state.take_models(&first[0].address, Ok(vec!["Dream".into()]));
+        state.take_models(&first[0].address, Ok(dream()));
         let next = state.take_due();
         assert_eq!(next.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), [MAX_ASKED.to_string()]);
         state.take_models(&next[0].address, Ok(Vec::new()));
@@ -186,21 +225,49 @@ mod tests {
     }
 
     #[test]
+    fn the_studio_of_the_chosen_model_is_asked_alone_and_the_others_once_they_are_wanted() {
+        let mut state = State { models: BTreeMap::new(), ..state(3) };
+        assert!(state.take_due().is_empty(), "nobody is asked by himself");
+        state.ask_named("1");
+        let due = state.take_due();
+        assert_eq!(due.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["1"]);
+        state.take_models(&due[0].address, Ok(dream()));
+        state.ask_new();
+        assert_eq!(state.take_due().len(), 2, "it has answered already");
+    }
+
+    #[test]
     fn what_a_studio_told_stays_where_it_answers_no_more_and_goes_with_it() {
         let mut state = state(1);
         let studio = state.take_due().remove(0);
-        state.take_models(&studio.address, Ok(vec!["Dream".into()]));
+        state.take_models(&studio.address, Ok(dream()));
         let why = Advice::new("It is gone.", "");
         state.take_models(&studio.address, Err(why.clone()));
         let known = state.models_of(&studio.address).unwrap();
-        assert_eq!((known.names.as_deref(), &known.answer), (Some(&["Dream".to_owned()][..]), &Answer::Missing(why)));
+        assert_eq!((known.offered.as_deref(), &known.answer), (Some(&dream()[..]), &Answer::Missing(why)));
+        let model = |name: &str| StudioModel { studio: "0".into(), model: name.into() };
+        assert!(state.offered(&model("Dream")).is_some() && state.offered(&model("Gone")).is_none());
         state.take_kept(KeptStudios::default());
         assert_eq!(state.models_of(&studio.address), None);
     }
 
     #[test]
+    fn what_is_known_of_a_studio_stays_where_it_has_another_address() {
+        let mut state = state(2);
+        let studio = state.take_due().remove(1);
+        let now = address("10.0.0.99");
+        let mut kept = state.kept.clone();
+        assert!(kept.keep(KeptStudio { address: now.clone(), ..studio.clone() }), "in place of the one of its name");
+        state.take_moved(kept, &studio.address, &now);
+        assert_eq!(state.models_of(&studio.address), None);
+        assert_eq!(state.models_of(&now).unwrap().answer, Answer::Awaited, "it was asked");
+        state.take_models(&now, Ok(dream()));
+        assert!(state.offered(&StudioModel { studio: studio.name, model: "Dream".into() }).is_some());
+    }
+
+    #[test]
     fn a_kept_studio_is_no_stranger_and_whoever_takes_its_name_is_one() {
-        let found = |name: &str, at: &str| FoundStudio { name: name.into(), address: address(at), needs_token: true };
+        let found = |name: &str, at: &str| FoundStudio { name: name.into(), address: address(at), needs_token: true, id: None };
         let state = State { found: vec![found("Anna", "10.0.0.0"), found("0", "10.0.0.9")], ..state(1) };
         assert_eq!(state.strangers().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["0"]);
     }

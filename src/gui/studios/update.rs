@@ -13,7 +13,7 @@ use crate::gui::context::Context;
 use crate::gui::due;
 use crate::gui::studios::command::Command;
 use crate::gui::studios::state::{Answer, Search, State};
-use crate::gui::studios::work::{self, Connected};
+use crate::gui::studios::work::{self, Asked, Connected};
 use crate::gui::workers::Worker;
 
 /// Carries out a command.
@@ -46,7 +46,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Forget(name) => {
             let is_chosen = |kept: &KeptStudio| context.shared.next.studio.as_ref().is_some_and(|it| it.studio == kept.name);
             if state.kept.named(&name).is_some_and(is_chosen) {
-                context.shared.next.studio = None;
+                context.shared.next.use_this_computer();
             }
             forget(state, name, context);
         }
@@ -55,10 +55,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             ask(state, context);
         }
         Command::Choose(chosen) => {
-            state.chosen_beside = context.shared.next.recipe.files.clone();
-            context.shared.next.studio = Some(chosen);
+            let defaults = state.offered(&chosen).map(|it| it.defaults.clone()).unwrap_or_default();
+            context.shared.next.use_studio(chosen, defaults);
         }
-        Command::UseOwn => context.shared.next.studio = None,
+        Command::UseOwn => context.shared.next.use_this_computer(),
     }
 }
 
@@ -93,14 +93,22 @@ fn open(state: &mut State, context: &Context<'_>) {
     );
 }
 
-/// Reads the list of kept studios, so that their models can be offered. Nobody is asked yet.
+/// Reads the list of kept studios, so that their models can be offered. Only the one whose model is
+/// chosen is asked: whether it is there, a person wants to know before pictures are asked for.
 pub(crate) fn start(state: &State, context: &Context<'_>) {
     let Some(file) = state.file.clone() else { return };
     context.run(
         Worker::Files,
         move || work::read(&file),
-        |read, features, _| match read {
-            Ok(kept) => features.studios.take_kept(kept),
+        |read, features, context| match read {
+            Ok(kept) => {
+                features.studios.take_kept(kept);
+                if let Some(chosen) = &context.shared.next.studio {
+                    features.studios.ask_named(&chosen.studio);
+                    ask_due(features.studios, context);
+                }
+            }
+            Err(advice) if context.shared.next.studio.is_some() => context.notice(advice.to_string()),
             // Whoever opens the dialog is told.
             Err(advice) => tracing::warn!("{advice}"),
         },
@@ -139,6 +147,7 @@ fn take_connected(state: &mut State, connected: io::Result<Result<Connected, Adv
             state.link.clear();
             state.take_kept(kept);
             state.take_models(&studio.address, Ok(models));
+            follow_defaults(state, context);
             context.notice(tr!("studios-is-connected", name = studio.name));
         }
         Err(advice) => state.trouble = Some(advice),
@@ -152,28 +161,56 @@ fn forget(state: &mut State, name: String, context: &Context<'_>) {
     context.run(Worker::Files, move || work::forget(&file, &name), |list, features, context| take_list(features.studios, list, context));
 }
 
-/// Asks kept studios for their models, a few at a time.
+/// Asks kept studios for their models, also those that were never asked.
 fn ask(state: &mut State, context: &Context<'_>) {
+    state.ask_new();
+    ask_due(state, context);
+}
+
+/// Asks the studios that are to be asked for their models, a few at a time.
+fn ask_due(state: &mut State, context: &Context<'_>) {
+    let Some(file) = state.file.clone() else { return };
     for studio in state.take_due() {
-        let address = studio.address.clone();
+        let (file, network, address) = (file.clone(), state.network, studio.address.clone());
         context.run_alone(
             "studio",
-            move || work::models(&studio),
-            move |told, features, context| {
-                let state = features.studios;
-                state.take_models(&address, told.unwrap_or_else(|error| Err(no_thread(&error))));
-                ask(state, context);
+            move || work::ask(&file, &studio, network),
+            move |asked, features, context| {
+                let asked = asked.unwrap_or_else(|error| Asked { moved: None, models: Err(no_thread(&error)) });
+                take_asked(features.studios, &address, asked, context);
             },
         );
+    }
+}
+
+/// Takes the answer of a studio that was asked at this address.
+fn take_asked(state: &mut State, address: &StudioAddress, asked: Asked, context: &mut Context<'_>) {
+    let Asked { moved, models } = asked;
+    let address = match moved {
+        Some((kept, now, note)) => {
+            state.take_moved(kept, address, &now);
+            context.notice(note);
+            now
+        }
+        None => address.clone(),
+    };
+    state.take_models(&address, models);
+    follow_defaults(state, context);
+    ask_due(state, context);
+}
+
+/// Takes over what a studio tells of the chosen model now. The settings of the next picture stay.
+fn follow_defaults(state: &State, context: &mut Context<'_>) {
+    let next = &mut context.shared.next;
+    if let Some(offered) = next.studio.as_ref().and_then(|chosen| state.offered(chosen)) {
+        next.studio_defaults.clone_from(&offered.defaults);
     }
 }
 
 /// Takes what the search has found. Whoever chooses a model of this computer wants no other
 /// studio's any more.
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
-    if context.shared.next.recipe.files != state.chosen_beside {
-        context.shared.next.studio = None;
-    }
+    context.shared.next.follow_own_model();
     let Some(search) = &state.search else { return };
     while let Some(found) = search.news.try_next() {
         match found {

@@ -47,12 +47,12 @@ pub(crate) fn model_menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn models_of(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio) {
     ui.add(Label::new(bold(&studio.name).color(theme::palette(ui).strong)).truncate());
     let models = state.studios.models_of(&studio.address);
-    for model in models.and_then(|it| it.names.as_ref()).into_iter().flatten() {
-        let chosen = StudioModel { studio: studio.name.clone(), model: model.clone() };
+    for model in models.and_then(|it| it.offered.as_ref()).into_iter().flatten() {
+        let chosen = StudioModel { studio: studio.name.clone(), model: model.name.clone() };
         let is_chosen = state.shared.next.studio.as_ref() == Some(&chosen);
-        let entry = Button::selectable(is_chosen, model.as_str()).right_text("");
+        let entry = Button::selectable(is_chosen, model.name.as_str()).right_text("");
         let command = Command::Choose(chosen);
-        let said = tr!("studios-on", model, studio = studio.name);
+        let said = tr!("studios-on", model = model.name, studio = studio.name);
         if command_control(ui, state, commands, command, |ui| ui.add(entry).accessible_name(said)).clicked() {
             ui.close();
         }
@@ -75,12 +75,36 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
             ui.add(Label::new(small(&chosen.studio, palette.weak)).truncate());
             ui.add(Label::new(RichText::new(&chosen.model).color(palette.text)).truncate());
             ui.add(Label::new(small(tr!("studios-it-gets-the-settings"), palette.weak)).wrap());
+            if let Some(trouble) = trouble_of_chosen(state, chosen) {
+                ui.add(Label::new(small(trouble, palette.warn)).wrap());
+            }
         });
     ui.horizontal_wrapped(|ui| {
         command_button(ui, state, commands, Command::UseOwn);
+        if let Some(studio) = state.studios.kept.named(&chosen.studio)
+            && matches!(state.studios.models_of(&studio.address), Some(StudioModels { answer: Answer::Missing(_), .. }))
+        {
+            command_button(ui, state, commands, Command::AskAgain(studio.address.clone()));
+        }
         model_menu(ui, state, commands);
     });
     true
+}
+
+/// Why a job would not be made with this model, as far as it is known: the studio is not kept any
+/// more, cannot be reached, or has no such model any more.
+fn trouble_of_chosen(state: &State, chosen: &StudioModel) -> Option<String> {
+    if !state.studios.is_read {
+        return None;
+    }
+    let Some(studio) = state.studios.kept.named(&chosen.studio) else { return Some(tr!("studios-this-studio-is-not").to_owned()) };
+    match &state.studios.models_of(&studio.address)?.answer {
+        Answer::Missing(advice) => Some(advice.to_string()),
+        Answer::Given if state.studios.offered(chosen).is_none() => {
+            Some(tr!("studios-has-no-model-named", studio = studio.name, model = chosen.model))
+        }
+        Answer::Given | Answer::Unasked | Answer::Due | Answer::Awaited => None,
+    }
 }
 
 /// True while the dialog is open, which then has the keys.
@@ -168,8 +192,8 @@ fn kept(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio
         }
         command_button(ui, state, commands, Command::Forget(studio.name.clone()));
     });
-    if let Some(names) = state.studios.models_of(&studio.address).and_then(|it| it.names.as_ref()).filter(|it| !it.is_empty()) {
-        let names = names.join(", ");
+    if let Some(offered) = state.studios.models_of(&studio.address).and_then(|it| it.offered.as_ref()).filter(|it| !it.is_empty()) {
+        let names = offered.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         ui.add(Label::new(small(&names, palette.weak)).truncate()).on_hover_text(&names);
     }
     state_of(ui, state, studio);
@@ -179,8 +203,8 @@ fn kept(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio
 fn state_of(ui: &mut Ui, state: &State, studio: &KeptStudio) {
     let palette = theme::palette(ui);
     match state.studios.models_of(&studio.address) {
-        Some(StudioModels { names: Some(names), answer: Answer::Given }) => {
-            if names.is_empty() {
+        Some(StudioModels { offered: Some(offered), answer: Answer::Given }) => {
+            if offered.is_empty() {
                 ui.label(small(tr!("studios-it-has-no-models"), palette.weak));
             }
         }

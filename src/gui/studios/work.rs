@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::stored_file::Unreadable;
 use atelier_language::tr;
-use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Studio, StudioLink};
+use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Offer, OfferedModel, Studio, StudioAddress, StudioLink, locate_kept};
 
 use crate::gui::studios::state::Found;
 
@@ -39,7 +39,7 @@ pub(super) fn read(file: &Path) -> Result<KeptStudios, Advice> {
 pub(super) struct Connected {
     pub(super) kept: KeptStudios,
     pub(super) studio: KeptStudio,
-    pub(super) models: Vec<String>,
+    pub(super) models: Vec<OfferedModel>,
 }
 
 /// Keeps a studio, once it has let this computer in. A token that is kept for this very address is
@@ -60,11 +60,11 @@ pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Conne
         None => Ok(()),
     };
     is_free(&kept)?;
-    let models = asked.models().map_err(|error| error.advice())?;
+    let Offer { id, models } = asked.offer().map_err(|error| error.advice())?;
     // That took a while, in which others may have been kept or forgotten.
     let mut kept = read(file)?;
     is_free(&kept)?;
-    let studio = KeptStudio { name, address, token };
+    let studio = KeptStudio { name, address, token, id };
     if !kept.keep(studio.clone()) {
         return Err(Advice::new(tr!("studios-too-many-studios-are"), tr!("studios-forget-one-first")));
     }
@@ -72,10 +72,25 @@ pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Conne
     Ok(Connected { kept, studio, models })
 }
 
-/// The names of the models of a kept studio.
-pub(super) fn models(studio: &KeptStudio) -> Result<Vec<String>, Advice> {
-    let asked = Studio::new(&studio.name, studio.address.clone(), studio.token.clone());
-    asked.and_then(|it| it.models()).map_err(|error| error.advice())
+/// A kept studio that was asked for its models.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The list of kept studios and a sentence, where it has another address now.
+    pub(super) moved: Option<(KeptStudios, StudioAddress, String)>,
+    pub(super) models: Result<Vec<OfferedModel>, Advice>,
+}
+
+/// Asks a kept studio for its models; one that is not where it was is looked for.
+pub(super) fn ask(file: &Path, studio: &KeptStudio, network: Network) -> Asked {
+    let located = match locate_kept(studio, file, network) {
+        Ok(located) => located,
+        Err(error) => return Asked { moved: None, models: Err(error.advice()) },
+    };
+    let note = located.note();
+    let KeptStudio { name, address, token, .. } = located.studio;
+    let moved = note.and_then(|note| Some((read(file).ok()?, address.clone(), note)));
+    let asked = Studio::new(&name, address, token).and_then(|it| it.offer());
+    Asked { moved, models: asked.map(|offer| offer.models).map_err(|error| error.advice()) }
 }
 
 /// Forgets the studio of this name; the list as it is then.

@@ -184,3 +184,21 @@ fn what_each_person_uses_of_the_disk_is_shown_beside_what_they_may() {
     studio.click("Stop sharing");
     studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
 }
+
+#[test]
+fn how_long_pictures_of_others_are_kept_is_chosen_while_it_is_shared() {
+    let mut studio = open();
+    let address = start(&mut studio);
+    let token = add_anna(&mut studio);
+    studio.harness.get_by_role_and_label(Role::SpinButton, "Days that pictures of others are kept").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    studio.until("another number", |app| app.state.sharing.settings.retention.days() < 7);
+    let days = studio.app().state.sharing.settings.retention.days();
+    assert_eq!(studio.app().settings().sharing.retention.days(), days);
+    let told = answer(address, "/sdcpp/v1/capabilities", Some(&token));
+    let said = if days == 0 { "\"keep_days\":null".to_owned() } else { format!("\"keep_days\":{days}") };
+    assert!(told.contains(&said), "the server knows at once: {told}");
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}

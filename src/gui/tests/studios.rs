@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use atelier_gallery::queue::{JobState, QueuedJob};
-use atelier_peers::{Announcement, KeptStudios, Network};
+use atelier_peers::{Announcement, Browser, KeptStudios, Network, StudioAddress, StudioId};
 
 use crate::gui::studios::state::Answer;
 use crate::gui::tests::*;
@@ -51,7 +51,7 @@ fn connected(port: u16) -> (Studio, Studio) {
     studio.until("the studio", |app| app.state.studios.kept.iter().next().is_some());
     studio.press(Modifiers::NONE, Key::Escape);
     let address = studio.app().state.studios.kept.iter().next().unwrap().address.clone();
-    let model = studio.app().state.studios.models_of(&address).unwrap().names.as_ref().unwrap()[0].clone();
+    let model = studio.app().state.studios.models_of(&address).unwrap().offered.as_ref().unwrap()[0].name.clone();
     studio.click("Models of other studios");
     studio.harness.get_by_label(&format!("{model} on Studio at 127.0.0.1")).click();
     studio.harness.run_ok();
@@ -85,7 +85,7 @@ fn a_studio_is_added_by_its_link_kept_with_its_models_and_forgotten() {
     let one = file.iter().next().unwrap();
     assert!(link.starts_with(&one.address.to_string()) && one.token.is_some());
     let told = studio.app().state.studios.models_of(&one.address).unwrap();
-    assert!(told.names.is_some() && told.answer == Answer::Given, "{told:?}");
+    assert!(told.offered.is_some() && told.answer == Answer::Given, "{told:?}");
 
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(!studio.app().state.studios.is_open && studio.app().state.studios.search.is_none(), "nobody is looked for unseen");
@@ -121,7 +121,7 @@ fn a_studio_of_the_network_is_listed_while_the_dialog_is_open_and_connected_to_w
     let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mdns = free_port();
     let network = Network::ThisComputer { port: mdns };
-    let announcement = Announcement::start("Studio of Anna", &[listener], true, network).unwrap();
+    let announcement = Announcement::start("Studio of Anna", &[listener], true, &StudioId::draw(), network).unwrap();
     let mut studio = open(mdns);
     studio.until("the studio", |app| app.state.studios.found.iter().any(|it| it.name == "Studio of Anna"));
     assert!(studio.sees("needs a token") && !studio.sees("No other studio is found."));
@@ -141,7 +141,7 @@ fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
     let (mut there, mut studio) = connected(free_port());
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, _) = there.take();
-    assert_eq!((asked.prompt.as_str(), asked.steps, asked.width, asked.height), ("a lake", 4, 64, 64));
+    assert_eq!((asked.prompt.as_str(), asked.steps, asked.width, asked.height), ("a lake", 6, 128, 96), "the settings that suit its model");
     assert!(asked.seed >= 0, "drawn here, so that a job that goes on later keeps it");
     there.begin(job, vec![asked.seed]);
     studio.until("the beginning", |app| app.state.shared.jobs.running().is_some());
@@ -157,7 +157,7 @@ fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
 
     studio.click("Use this computer");
     let (_, recipe, _) = studio.generate();
-    assert_eq!(recipe.files, ready().files, "the model of before");
+    assert_eq!((&recipe.files, recipe.steps, recipe.width), (&ready().files, 4, 64), "the model of before, with its settings");
 }
 
 #[test]
@@ -206,4 +206,77 @@ fn a_model_of_this_computer_takes_the_place_of_another_studios() {
     studio.app_mut().state.shared.next.recipe.files.set(FileRole::Model, "/models/other.safetensors");
     studio.harness.run_ok();
     assert_eq!(studio.app().state.shared.next.studio, None);
+}
+
+/// Ends the window, and opens one anew with the same home and the settings of its end.
+fn restarted(studio: Studio) -> Studio {
+    let settings = studio.app().settings();
+    let Studio { mut harness, folder, port } = studio;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port));
+    let path = folder.path().join("again.json");
+    crate::settings::save(&path, &settings).unwrap();
+    Studio::at(folder, crate::settings::load(&path).settings, Err(String::new()), [1440.0, 900.0])
+}
+
+#[test]
+fn a_chosen_model_of_another_studio_is_there_after_a_restart_and_said_to_be_out_of_reach() {
+    let (there, studio) = connected(free_port());
+    let chosen = studio.app().state.shared.next.studio.clone();
+    let mut studio = restarted(studio);
+    let next = &studio.app().state.shared.next;
+    assert_eq!((&next.studio, next.recipe.steps, next.own_recipe.as_ref().unwrap().steps), (&chosen, 6, 4));
+    studio.until("its settings", |app| app.state.shared.knows_usual_recipe());
+    assert_eq!(studio.app().state.shared.usual_size(), (128, 96), "it was asked by itself");
+    assert!(!studio.sees("Try again"));
+
+    let Studio { mut harness, folder, port } = there;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port, folder));
+    let mut studio = restarted(studio);
+    studio.until("the answer", |app| app.state.studios.models.values().any(|it| matches!(it.answer, Answer::Missing(_))));
+    studio.harness.run_ok();
+    assert!(studio.sees("cannot be reached") && studio.sees("Try again"));
+    studio.harness.check_accessibility();
+    assert_eq!(studio.app().state.shared.next.studio, chosen, "it may come back");
+    studio.click("Use this computer");
+    let next = &studio.app().state.shared.next;
+    assert_eq!((&next.studio, &next.recipe.files, next.recipe.steps, next.recipe.width), (&None, &ready().files, 4, 64));
+}
+
+#[test]
+fn the_usual_settings_of_a_chosen_model_of_another_studio_are_its_own() {
+    let (_there, mut studio) = connected(free_port());
+    studio.app_mut().state.shared.next.recipe.steps = 40;
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("reset the settings".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    let recipe = &studio.app().state.shared.next.recipe;
+    assert_eq!((recipe.steps, recipe.guidance, recipe.flow_shift), (6, 1.0, Some(3.0)));
+    assert!(studio.app().state.shared.next.studio.is_some());
+}
+
+#[test]
+fn a_studio_that_has_another_address_is_found_again_and_that_is_said() {
+    let mdns = free_port();
+    let (mut there, mut studio) = connected(mdns);
+    let before = kept(&studio).iter().next().unwrap().clone();
+    there.click("Stop sharing");
+    there.until("the end", |app| app.state.sharing.address().is_none());
+    there.click("Start sharing");
+    there.until("the server", |app| app.state.sharing.address().is_some());
+    let running = there.app().state.sharing.running().unwrap();
+    let (now, id) = (SocketAddr::from((Ipv4Addr::LOCALHOST, running.server.address().port())), running.server.id().clone());
+    assert_eq!(before.id.as_ref(), Some(&id), "it was kept with its identity, which stays");
+    assert_ne!(StudioAddress::of(now).unwrap(), before.address);
+    let network = Network::ThisComputer { port: mdns };
+    let _announcement = Announcement::start("Another name", &[now], true, &id, network).unwrap();
+    assert!(Browser::start(network).unwrap().find("Another name", LONG).is_some());
+    studio.click("Models of other studios");
+    studio.until_notice("Studio at 127.0.0.1 has another address now");
+    let moved = kept(&studio).iter().next().unwrap().clone();
+    assert_eq!((moved.address, moved.token, moved.name), (StudioAddress::of(now).unwrap(), before.token, before.name));
+    studio.until("its models", |app| app.state.studios.models.values().all(|it| it.answer == Answer::Given));
+    assert!(studio.app().state.shared.next.studio.is_some(), "the chosen model stays chosen");
 }

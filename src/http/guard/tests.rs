@@ -96,6 +96,8 @@ fn the_table_of_requests() {
         ("a peer that nobody knows", Head { peer: None, ..local() }, 401),
         ("the page itself, from the network", Head { method: "GET", path: "/", ..remote() }, 200),
         ("whether somebody is there", Head { method: "GET", path: "/healthz", ..remote() }, 200),
+        ("who it is", Head { method: "GET", path: "/atelier/v1/identity/0", ..remote() }, 200),
+        ("who it is, for a page of another site", Head { path: "/atelier/v1/identity/0", origin: Some("http://x"), ..remote() }, 403),
         ("what can be asked, from the network", Head { method: "GET", path: "/openapi.json", ..remote() }, 401),
         ("a wrong host with the right token", Head { host: Some("evil.example"), authorization: Some(&bearer), ..remote() }, 403),
         ("another site with the right token", Head { authorization: Some(&login), origin: Some("http://x"), ..remote() }, 403),

@@ -5,7 +5,7 @@ mod request;
 
 use std::str::FromStr as _;
 
-use atelier_core::recipe::{Sampler, Scheduler};
+use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
 use atelier_media::ExportFormat;
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::error::Failure;
@@ -22,6 +22,7 @@ use super::fields::Fields;
 use super::hub::{JobView, NoJob};
 use super::images::{base64_text, file_bytes, names_of, preview_text};
 use super::json::Json;
+use super::models::ListedModel;
 use super::payload::Payload;
 use super::recipe::{SIDES, model_of};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
@@ -49,18 +50,10 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
     let formats = json!(["png", "jpeg", "webp"]);
     let features = json!({
         "init_image": true, "mask_image": true, "control_image": true, "ip_adapter_image": false, "ref_images": true, "lora": true,
-        "vae_tiling": false, "hires": true, "cache": false, "cancel_queued": true, "cancel_generating": true,
+        "vae_tiling": true, "hires": true, "cache": false, "cancel_queued": true, "cancel_generating": true,
     });
-    let defaults = model.map(|model| {
-        let mut recipe = atelier_core::recipe::Recipe::default();
-        model.runnable.apply(&mut recipe);
-        json!({
-            "width": recipe.width, "height": recipe.height, "batch_count": 1, "seed": -1, "strength": 0.75, "output_format": "png",
-            "sample_params": {"sample_steps": recipe.steps, "sample_method": recipe.sampler.map(Sampler::key),
-                "scheduler": recipe.scheduler.map(Scheduler::key), "guidance": {"txt_cfg": recipe.guidance,
-                "distilled_guidance": recipe.distilled_guidance}},
-        })
-    });
+    let defaults = model.map(defaults_of);
+    let model_defaults: Map<String, Value> = list.models.iter().map(|it| (it.name.clone(), defaults_of(it))).collect();
     let loras: Vec<Value> = list
         .loras
         .iter()
@@ -71,6 +64,8 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
     Ok(Json(json!({
         "model": {"name": name, "stem": stem, "path": name},
         "models": list.models.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+        "model_defaults": model_defaults,
+        "studio_id": app.id.as_str(),
         "current_mode": "img_gen",
         "supported_modes": ["img_gen"],
         "defaults": defaults,
@@ -85,8 +80,22 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
         "upscalers": upscalers,
         "limits": {"min_width": SIDES.start(), "max_width": SIDES.end(), "min_height": SIDES.start(), "max_height": SIDES.end(),
             "max_batch_count": request::PICTURES.end(), "max_queue_size": MAX_QUEUE,
-            "disk_quota_bytes": app.quota_of(&owner), "disk_used_bytes": used},
+            "disk_quota_bytes": app.quota_of(&owner), "disk_used_bytes": used,
+            "keep_days": app.retention().days_of(&owner)},
     })))
+}
+
+/// The settings that suit a model, in the words of a request; `null`: the engine's own choice.
+fn defaults_of(model: &ListedModel) -> Value {
+    let mut recipe = Recipe::default();
+    model.runnable.apply(&mut recipe);
+    json!({
+        "width": recipe.width, "height": recipe.height, "batch_count": 1, "seed": -1, "strength": 0.75, "output_format": "png",
+        "clip_skip": recipe.clip_skip,
+        "sample_params": {"sample_steps": recipe.steps, "sample_method": recipe.sampler.map(Sampler::key),
+            "scheduler": recipe.scheduler.map(Scheduler::key), "eta": recipe.eta, "flow_shift": recipe.flow_shift,
+            "guidance": {"txt_cfg": recipe.guidance, "distilled_guidance": recipe.distilled_guidance}},
+    })
 }
 
 async fn add(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Result<Response, Failure> {

@@ -97,6 +97,7 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
             wish.notes.push(format!("{words}: the engine does not have it here."));
         }
     }
+    wish.is_saved = it.flag("save_images") == Some(true);
     if wish.prompt.contains(" AND ") {
         wish.notes.push("The engine reads AND as a word: prompts are not composed.".to_owned());
     }

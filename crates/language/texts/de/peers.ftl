@@ -26,3 +26,6 @@ peers-a-picture-is-missing = ein Bild fehlt
 peers-nothing-is-announced-because = Im Netzwerk wird nichts bekannt gegeben, weil nur auf diesen Computer gehört wird.
 peers-studio-of = Studio von { $name }
 peers-studio-at = Studio unter { $host }
+peers-has-another-address-now = { $studio } hat jetzt eine andere Adresse: { $address }. Vorher war es unter { $before }.
+peers-another-studio-answers-at = Unter der Adresse von { $studio } antwortet ein anderes Studio.
+peers-have-it-announced-in = Es dort im Netzwerk bekannt geben lassen, damit es wiedergefunden wird, oder es vergessen und seinen neuen Link hinzufügen.

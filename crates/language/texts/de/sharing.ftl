@@ -60,3 +60,5 @@ sharing-other-ateliers-list-this = Andere Ateliers in diesem Netzwerk führen di
 sharing-name-of-this-studio = Name dieses Studios
 sharing-the-name-under-which = Der Name, unter dem andere dieses Studio sehen. Leer: der Name des Kontos.
 sharing-announced-in-the-network = Im Netzwerk bekannt gegeben als { $name }.
+sharing-days-that-pictures-of = Tage, die Bilder anderer bleiben
+sharing-move-pictures-of-others = Bilder anderer nach so vielen Tagen in den Papierkorb legen, solange Sie teilen. Was jemand bewertet oder markiert, mit Tag oder Notiz versehen, auf ein Board gelegt oder weiterverwendet hat, und was ein Programm speichern wollte, bleibt; Ihre eigenen Bilder werden nie angerührt. 0 behält alle.

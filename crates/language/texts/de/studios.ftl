@@ -44,3 +44,4 @@ studios-generate-the-next-pictures = Die nächsten Bilder auf diesem Computer mi
 studios-pictures-are-generated-here = Bilder werden schon auf diesem Computer erzeugt.
 studios-on = { $model } auf { $studio }
 studios-it-gets-the-settings = Es bekommt die Prompts und Einstellungen, die hier stehen. Modelloptionen, Speicher und Geräte sind seine eigenen.
+studios-has-no-model-named = { $studio } hat kein Modell namens { $model } mehr. Ein anderes wählen.

@@ -26,3 +26,6 @@ peers-a-picture-is-missing = a picture is missing
 peers-nothing-is-announced-because = Nothing is announced in the network, because only this computer is listened to.
 peers-studio-of = Studio of { $name }
 peers-studio-at = Studio at { $host }
+peers-has-another-address-now = { $studio } has another address now: { $address }. Before it was at { $before }.
+peers-another-studio-answers-at = Another studio answers at the address of { $studio }.
+peers-have-it-announced-in = Have it announced in the network there, so that it is found again, or forget it and add its new link.

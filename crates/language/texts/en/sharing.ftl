@@ -60,3 +60,5 @@ sharing-other-ateliers-list-this = Other Ateliers in this network list this stud
 sharing-name-of-this-studio = Name of this studio
 sharing-the-name-under-which = The name under which others see this studio. Empty: the name of your account.
 sharing-announced-in-the-network = Announced in the network as { $name }.
+sharing-days-that-pictures-of = Days that pictures of others are kept
+sharing-move-pictures-of-others = Move pictures of others to the trash after so many days, while you share. What somebody rated, flagged, tagged or noted, put on a board or made others from, and what a program asked to save, stays; your own pictures are never touched. 0 keeps all.

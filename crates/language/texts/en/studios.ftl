@@ -44,3 +44,4 @@ studios-generate-the-next-pictures = Generate the next pictures on this computer
 studios-pictures-are-generated-here = Pictures are generated on this computer already.
 studios-on = { $model } on { $studio }
 studios-it-gets-the-settings = It gets the prompts and settings shown here. Model options, memory and devices are its own.
+studios-has-no-model-named = { $studio } has no model named { $model } any more. Choose another one.

@@ -26,3 +26,6 @@ peers-a-picture-is-missing = 画像が足りません
 peers-nothing-is-announced-because = このコンピューターだけを受け付けているため、ネットワークには公開されません。
 peers-studio-of = { $name } のスタジオ
 peers-studio-at = { $host } のスタジオ
+peers-has-another-address-now = { $studio } のアドレスが { $address } に変わりました。以前は { $before } でした。
+peers-another-studio-answers-at = { $studio } のアドレスでは別のスタジオが応答しています。
+peers-have-it-announced-in = 再び見つけられるように、相手側でネットワークに公開してもらうか、このスタジオを削除して新しいリンクを追加してください。

@@ -60,3 +60,5 @@ sharing-other-ateliers-list-this = ほかの機器の接続を許可している
 sharing-name-of-this-studio = このスタジオの名前
 sharing-the-name-under-which = ほかの人に表示されるこのスタジオの名前。空欄の場合はアカウント名です。
 sharing-announced-in-the-network = ネットワークに「{ $name }」として公開しています。
+sharing-days-that-pictures-of = 他の人の画像を残す日数
+sharing-move-pictures-of-others = 共有中、この日数が過ぎた他の人の画像をゴミ箱に移します。評価、フラグ、タグ、メモが付いた画像、ボードに載せた画像、ほかの画像の元になった画像、プログラムが保存を求めた画像は残り、自分の画像には決して触れません。0はすべて残します。

@@ -44,3 +44,4 @@ studios-generate-the-next-pictures = 次の画像をこのコンピューター�
 studios-pictures-are-generated-here = 画像はすでにこのコンピューターで生成されます。
 studios-on = { $studio } の { $model }
 studios-it-gets-the-settings = ここに表示されたプロンプトと設定が送られます。モデルのオプション、メモリー、デバイスは相手側のものです。
+studios-has-no-model-named = { $studio } には { $model } というモデルがもうありません。別のモデルを選んでください。

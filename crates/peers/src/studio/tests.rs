@@ -75,7 +75,8 @@ fn never() -> bool {
 #[test]
 fn models_are_listed_and_the_token_goes_along() {
     let server = Server::start(|_| json(r#"{"models": ["Dream", "", 7, "Dre\u001b[2Jam", "Z-Image"]}"#));
-    assert_eq!(server.studio().models().unwrap(), ["Dream", "Z-Image"], "what steers a terminal is no name");
+    let names: Vec<String> = server.studio().offer().unwrap().models.into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["Dream", "Z-Image"], "what steers a terminal is no name");
     let head = server.heads.lock().unwrap().remove(0);
     assert!(head.starts_with("GET /sdcpp/v1/capabilities HTTP/1.1\r\n"), "{head}");
     assert!(head.to_lowercase().contains("authorization: bearer 0123456789abcdef"), "{head}");
@@ -107,13 +108,13 @@ fn answers_that_are_none_are_errors() {
         (Vec::new(), |it| matches!(it, StudioError::Unreachable { .. })),
     ] {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
-        let error = Server::start(move |_| bytes.clone()).studio().models().unwrap_err();
+        let error = Server::start(move |_| bytes.clone()).studio().offer().unwrap_err();
         assert!(is_it(&error), "{shown}: {error:?}");
         assert!(!error.to_string().contains("0123456789abcdef"), "{error}");
     }
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = Studio::new("", StudioAddress::of(free).unwrap(), None).unwrap();
-    assert!(matches!(nobody.models(), Err(StudioError::Unreachable { studio, .. }) if studio == "Studio at 127.0.0.1"));
+    assert!(matches!(nobody.offer(), Err(StudioError::Unreachable { studio, .. }) if studio == "Studio at 127.0.0.1"));
 }
 
 #[test]

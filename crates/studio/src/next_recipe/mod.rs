@@ -2,6 +2,7 @@
 //! built-in model, a person's own files, parts of a picture's settings, LoRAs in prompts. Window
 //! and command line both begin here. Pure.
 
+mod other_studio;
 mod prompt_loras;
 mod recent_recipes;
 mod unmet_requirement;
@@ -38,6 +39,10 @@ pub struct NextRecipe {
     pub with_control: Option<ModelFiles>,
     /// The model of another studio that is used in place of the recipe's files.
     pub studio: Option<StudioModel>,
+    /// The settings that suit that model, as far as its studio told them.
+    pub studio_defaults: PartialRecipe,
+    /// The recipe as it was with this computer's model, while another studio's is used.
+    pub own_recipe: Option<Box<Recipe>>,
 }
 
 impl NextRecipe {
@@ -64,6 +69,8 @@ impl NextRecipe {
             lora_files: Vec::new(),
             with_control: None,
             studio: None,
+            studio_defaults: PartialRecipe::default(),
+            own_recipe: None,
         }
     }
 

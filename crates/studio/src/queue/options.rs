@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use atelier_core::paths::Paths;
+use atelier_peers::Network;
 
 use super::model_lookup::ModelLookup;
 
@@ -26,6 +27,8 @@ pub struct QueueOptions {
     pub models: Option<ModelLookup>,
     /// File of the other studios that are kept, for jobs of their models; `None` knows none.
     pub studios: Option<PathBuf>,
+    /// Where one of them is looked for that has another address now.
+    pub studios_network: Network,
     /// Treatment of jobs that ran when the program ended.
     pub crashed: CrashedJobs,
     /// A window: it takes the engine over from a command, which hands it over after the forming
@@ -52,6 +55,7 @@ impl QueueOptions {
             sources: paths.map(|paths| paths.data.join("queue")),
             models: paths.map(|paths| ModelLookup::new(paths.clone())),
             studios: paths.map(Paths::studios_file),
+            studios_network: Network::default(),
             crashed: CrashedJobs::BeginAgain,
             is_window: false,
         }

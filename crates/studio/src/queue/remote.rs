@@ -15,7 +15,7 @@ use atelier_engine::{Begin, End, Event, OutsideJob, Picture, Preview, PreviewOpt
 use atelier_gallery::queue::QueuedJob;
 use atelier_language::tr;
 use atelier_media::PictureError;
-use atelier_peers::{JobRequest, KeptStudios, Studio, StudioError};
+use atelier_peers::{JobRequest, KeptStudio, KeptStudios, Network, Studio, StudioError, locate_kept};
 
 use super::active::ActiveJob;
 use super::message::QueueEvent;
@@ -41,7 +41,14 @@ impl Worker {
             events.send(QueueEvent::Submitted { engine_job: number, job: job.id, owner, recipe });
         });
         let seed = if recipe.seed < 0 { rand::random_range(SEEDS) } else { recipe.seed };
-        let job = RunningJob { run, recipe: Recipe { seed, ..recipe }, shows_previews, outside };
+        let job = RunningJob {
+            run,
+            recipe: Recipe { seed, ..recipe },
+            shows_previews,
+            outside,
+            network: self.options.studios_network,
+            moved: None,
+        };
         job.start(self.options.studios.clone(), self.studio_jobs.clone());
     }
 }
@@ -53,6 +60,10 @@ struct RunningJob {
     recipe: Recipe,
     shows_previews: bool,
     outside: OutsideJob,
+    /// Where the studio is looked for if it has another address now.
+    network: Network,
+    /// A sentence on that, until it is told.
+    moved: Option<String>,
 }
 
 impl RunningJob {
@@ -78,13 +89,16 @@ impl RunningJob {
     }
 
     /// The studio, with the address and token that are kept now.
-    fn studio(&self, kept: Option<&Path>) -> Result<Studio, Advice> {
+    fn studio(&mut self, file: Option<&Path>) -> Result<Studio, Advice> {
         let name = &self.run.model.studio;
         let unread = |error: Unreadable| Advice::new(tr!("studio-the-list-of-other", error), "");
-        let kept = kept.map(KeptStudios::read).transpose().map_err(unread)?.unwrap_or_default();
         let gone = || Advice::new(tr!("studio-is-no-longer-among", name), tr!("studio-connect-to-it-again"));
-        let studio = kept.named(name).ok_or_else(gone)?;
-        Studio::new(&studio.name, studio.address.clone(), studio.token.clone()).map_err(|error| error.advice())
+        let file = file.ok_or_else(gone)?;
+        let kept = KeptStudios::read(file).map_err(unread)?;
+        let located = locate_kept(kept.named(name).ok_or_else(gone)?, file, self.network).map_err(|error| error.advice())?;
+        self.moved = located.note();
+        let KeptStudio { name, address, token, .. } = located.studio;
+        Studio::new(&name, address, token).map_err(|error| error.advice())
     }
 
     fn request(&self) -> Result<JobRequest, Advice> {
@@ -105,7 +119,8 @@ impl RemoteListener for RunningJob {
         self.outside.is_cancelled()
     }
 
-    fn begin(&mut self, begin: Begin) {
+    fn begin(&mut self, mut begin: Begin) {
+        begin.notes.extend(self.moved.take());
         self.outside.send(Event::Begin { job: self.outside.id(), begin });
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
         recipe.height = snapped(recipe.height);
     }
     let usual = state.shared.usual_size();
-    if state.shared.model_defaults().is_some() && is_too_large((recipe.width, recipe.height), usual) {
+    if state.shared.knows_usual_recipe() && is_too_large((recipe.width, recipe.height), usual) {
         let words = tr!("create-this-model-works-best", usual = usual.0, usual_2 = usual.1);
         ui.add(egui::Label::new(widgets::small(words, theme::palette(ui).warn)).wrap());
     }
