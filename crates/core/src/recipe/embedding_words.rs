@@ -1,6 +1,7 @@
 //! Words of a prompt that name embeddings: as in A1111, an embedding works where the prompt has the
 //! name of its file without the extension. ComfyUI's `embedding:NAME` is read too.
 
+use std::ops::Range;
 use std::path::Path;
 
 /// What ComfyUI writes before the name.
@@ -18,22 +19,36 @@ pub fn names_embedding(prompt: &str, word: &str) -> bool {
     find_word(prompt, word).is_some()
 }
 
+/// Bytes of a prompt where one of these words of embeddings is a word of its own, with the index of
+/// the word, in the order of the text. Upper and lower case of ASCII are the same.
+#[must_use]
+pub fn embedding_places(prompt: &str, words: &[&str]) -> Vec<(Range<usize>, usize)> {
+    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
+    loop {
+        let from = places.last().map_or(0, |(range, _)| range.end);
+        let rest = prompt.get(from..).unwrap_or_default();
+        let found = words.iter().enumerate().filter_map(|(index, word)| {
+            let range = find_word_after(prompt, rest, word)?;
+            Some((range.start + from..range.end + from, index))
+        });
+        // The first one; of two that begin at one place, the longer.
+        let Some(first) = found.min_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end))) else { return places };
+        places.push(first);
+    }
+}
+
 /// The prompt with each of these words of embeddings, where it is a word of its own, replaced by
 /// the text beside it. Upper and lower case of ASCII are the same.
 #[must_use]
 pub fn replace_embedding_words(prompt: &str, words: &[(&str, &str)]) -> String {
-    let mut replaced = String::new();
-    let mut rest = prompt;
-    loop {
-        // The first one; of two that begin at one place, the longer.
-        let found = words.iter().filter_map(|(word, text)| find_word_after(prompt, rest, word).map(|range| (range, text)));
-        let Some((range, text)) = found.min_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end))) else { break };
-        let (before, after) = (rest.get(..range.start).unwrap_or_default(), rest.get(range.end..).unwrap_or_default());
-        replaced.push_str(before);
-        replaced.push_str(text);
-        rest = after;
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let (mut replaced, mut from) = (String::new(), 0);
+    for (range, index) in embedding_places(prompt, &names) {
+        replaced.push_str(prompt.get(from..range.start).unwrap_or_default());
+        replaced.push_str(words.get(index).map_or("", |(_, text)| *text));
+        from = range.end;
     }
-    replaced.push_str(rest);
+    replaced.push_str(prompt.get(from..).unwrap_or_default());
     replaced
 }
 
@@ -62,12 +77,12 @@ pub fn without_embedding(prompt: &str, word: &str) -> String {
     parts.collect::<Vec<_>>().join(",").trim().to_owned()
 }
 
-fn find_word(prompt: &str, word: &str) -> Option<std::ops::Range<usize>> {
+fn find_word(prompt: &str, word: &str) -> Option<Range<usize>> {
     find_word_after(prompt, prompt, word)
 }
 
 /// Bytes of `rest`, which is an end of `prompt`, that are a word with ComfyUI's prefix or without.
-fn find_word_after(prompt: &str, rest: &str, word: &str) -> Option<std::ops::Range<usize>> {
+fn find_word_after(prompt: &str, rest: &str, word: &str) -> Option<Range<usize>> {
     if word.is_empty() {
         return None;
     }
@@ -124,5 +139,6 @@ mod tests {
         assert_eq!(replaced, "<2>, <1>, (<1>:0.5), badly");
         assert_eq!(replace_embedding_words("a lake", &words), "a lake");
         assert_eq!(replace_embedding_words("bad", &[("bad", "bad bad")]), "bad bad");
+        assert_eq!(embedding_places("é bad, embedding:bad hands", &["bad", "bad hands"]), [(3..6, 0), (8..27, 1)]);
     }
 }

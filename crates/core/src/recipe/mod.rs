@@ -40,7 +40,7 @@ mod variations;
 
 pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;
-pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
+pub use embedding_words::{add_words, embedding_places, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use family_setting::FamilySetting;
 pub use files::{FileRole, ModelFiles};
 pub use fine::{FineColours, PrintConversion, Samples};
