@@ -16,25 +16,30 @@ pub fn embedding_word(path: &Path) -> String {
 /// True where a prompt names the embedding of this word.
 #[must_use]
 pub fn names_embedding(prompt: &str, word: &str) -> bool {
-    find_word(prompt, word).is_some()
+    word_places(&prompt.to_ascii_lowercase(), &word.to_ascii_lowercase()).next().is_some()
 }
 
 /// Bytes of a prompt where one of these words of embeddings is a word of its own, with the index of
 /// the word, in the order of the text. Upper and lower case of ASCII are the same.
 #[must_use]
 pub fn embedding_places(prompt: &str, words: &[&str]) -> Vec<(Range<usize>, usize)> {
+    // Bytes keep their places.
+    let lower_prompt = prompt.to_ascii_lowercase();
     let mut places: Vec<(Range<usize>, usize)> = Vec::new();
-    loop {
-        let from = places.last().map_or(0, |(range, _)| range.end);
-        let rest = prompt.get(from..).unwrap_or_default();
-        let found = words.iter().enumerate().filter_map(|(index, word)| {
-            let range = find_word_after(prompt, rest, word)?;
-            Some((range.start + from..range.end + from, index))
-        });
-        // The first one; of two that begin at one place, the longer.
-        let Some(first) = found.min_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end))) else { return places };
-        places.push(first);
+    for (index, word) in words.iter().enumerate() {
+        places.extend(word_places(&lower_prompt, &word.to_ascii_lowercase()).map(|range| (range, index)));
     }
+    // The first one; of two that begin at one place, the longer.
+    places.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let mut end = 0;
+    places.retain(|(range, _)| {
+        let is_free = range.start >= end;
+        if is_free {
+            end = range.end;
+        }
+        is_free
+    });
+    places
 }
 
 /// The prompt with each of these words of embeddings, where it is a word of its own, replaced by
@@ -77,32 +82,25 @@ pub fn without_embedding(prompt: &str, word: &str) -> String {
     parts.collect::<Vec<_>>().join(",").trim().to_owned()
 }
 
-fn find_word(prompt: &str, word: &str) -> Option<Range<usize>> {
-    find_word_after(prompt, prompt, word)
-}
-
-/// Bytes of `rest`, which is an end of `prompt`, that are a word with ComfyUI's prefix or without.
-fn find_word_after(prompt: &str, rest: &str, word: &str) -> Option<Range<usize>> {
-    if word.is_empty() {
-        return None;
-    }
-    // Bytes keep their places.
-    let (lower_prompt, lower_word) = (prompt.to_ascii_lowercase(), word.to_ascii_lowercase());
-    let skipped = prompt.len() - rest.len();
-    let mut from = skipped;
-    while let Some(at) = lower_prompt.get(from..).and_then(|it| it.find(&lower_word)).map(|at| at + from) {
-        let end = at + lower_word.len();
-        let before = lower_prompt.get(..at).unwrap_or_default();
-        let start = before.strip_suffix(PREFIX).map_or(at, str::len).max(skipped);
-        let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
-        let joins_before = lower_prompt.get(..start).unwrap_or_default().chars().next_back().is_some_and(is_part);
-        let joins_after = lower_prompt.get(end..).unwrap_or_default().chars().next().is_some_and(is_part);
-        if !joins_before && !joins_after {
-            return Some(start - skipped..end - skipped);
+/// Bytes of a prompt that are a word with ComfyUI's prefix or without, those that overlap too. Both
+/// in lower case.
+fn word_places(prompt: &str, word: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let first = word.chars().next()?;
+        loop {
+            let at = prompt.get(from..)?.find(word)? + from;
+            from = at + first.len_utf8();
+            let end = at + word.len();
+            let start = prompt.get(..at)?.strip_suffix(PREFIX).map_or(at, str::len);
+            let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
+            let joins_before = prompt.get(..start)?.chars().next_back().is_some_and(is_part);
+            let joins_after = prompt.get(end..)?.chars().next().is_some_and(is_part);
+            if !joins_before && !joins_after {
+                return Some(start..end);
+            }
         }
-        from = at + lower_word.chars().next().map_or(1, char::len_utf8);
-    }
-    None
+    })
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use eframe::egui::epaint::RectShape;
 use eframe::egui::layers::ShapeIdx;
 use eframe::egui::{Context, Galley, Id, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui};
 
+use crate::gui::command::Command as AnyCommand;
 use crate::gui::create::Command;
 use crate::gui::create::chips::{Chip, Standing, chips};
 use crate::gui::create::tokens::PromptField;
-use crate::gui::create::view::prompt_field::keys_of;
 use crate::gui::memo::memoize;
 use crate::gui::state::State;
 use crate::gui::text_selection::{select, selected};
@@ -23,6 +23,10 @@ use atelier_studio::library_service::LibrarySnapshot;
 
 /// Corner radius of a chip, in points.
 const RADIUS: u8 = 4;
+
+/// Bytes of the longest prompt that has chips; one of 10,000 letters, the most that a model reads,
+/// has fewer.
+const MAX_READ: usize = 40_000;
 
 /// What the chips of a field are read from.
 struct Source {
@@ -101,6 +105,9 @@ fn read(ctx: &Context, state: &State, field: PromptField, id: Id, text: &str) ->
         has_other_studio: next.studio.is_some(),
     };
     memoize(ctx, id.with("chips"), source, |source| {
+        if source.text.len() > MAX_READ {
+            return Vec::new();
+        }
         let standing = |name: &str| match field {
             PromptField::Negative => Standing::Negative,
             PromptField::Prompt if source.has_other_studio => Standing::OtherStudio,
@@ -162,7 +169,7 @@ fn sentences(ctx: &Context, chip: &Chip, steps: u32) -> String {
         Standing::NotFound => vec![what, missing.to_owned()],
         Standing::Negative => vec![what, tr!("create-loras-have-no-effect").to_owned()],
     };
-    let keys = [Command::WeighWords(true), Command::WeighWords(false)].map(|command| keys_of(ctx, command));
+    let keys = [Command::WeighWords(true), Command::WeighWords(false)].map(|command| AnyCommand::from(command).key_text(ctx));
     lines.push(tr!("create-click-to-select-it", keys = keys[0], keys_2 = keys[1]));
     lines.join("\n")
 }

@@ -188,13 +188,9 @@ pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
 
 /// What the field is for, and the keys of its own.
 fn prompt_hover(ui: &Ui) -> String {
-    let keys = [Command::WeighWords(true), Command::WeighWords(false), Command::SwitchWords].map(|command| keys_of(ui.ctx(), command));
+    let commands = [Command::WeighWords(true), Command::WeighWords(false), Command::SwitchWords];
+    let keys = commands.map(|command| AnyCommand::from(command).key_text(ui.ctx()));
     tr!("create-prompt-what-the-picture", keys = keys[0], keys_2 = keys[1], keys_3 = keys[2])
-}
-
-/// The keys of a command, as this system writes them.
-pub(super) fn keys_of(ctx: &Context, command: Command) -> String {
-    AnyCommand::from(command).shortcut().map(|it| ctx.format_shortcut(&it.keys)).unwrap_or_default()
 }
 
 /// Changes the words that are selected in the prompt that has the keyboard, and selects the result.
