@@ -3,8 +3,8 @@
 //! 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`; seams of painted
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
 //! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
-//! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what the real window takes of
-//! the processor in each view: `-- --window [--secs N]`.
+//! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what weights of words bring:
+//! `-- --weights`; what the real window takes of the processor in each view: `-- --window [--secs N]`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -34,6 +34,8 @@ mod rows;
 mod seams;
 #[path = "parts/time.rs"]
 mod time;
+#[path = "parts/weights.rs"]
+mod weights;
 #[cfg(target_os = "linux")]
 #[path = "parts/window.rs"]
 mod window;
@@ -105,6 +107,9 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--seams") {
         return seams::measure(rounds.unwrap_or(3));
+    }
+    if arguments.iter().any(|argument| argument == "--weights") {
+        return weights::measure(&folder);
     }
     let (threads, only) =
         (value("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1), value("--only").map_or("", String::as_str));

@@ -1,8 +1,10 @@
-//! A contact sheet of the built-in model: `cargo xtask sheet [-- FILE]`.
+//! A contact sheet of the built-in model: `cargo xtask sheet [-- [--schedule] [FILE]]`.
 //!
 //! Makes 24 pictures with the model's own settings, as the window and the command line make them,
 //! and writes them with their prompts into one PNG (`docs/screenshots/builtin.png` where no other
-//! file is named). The same model gives the same sheet.
+//! file is named). With `--schedule` it is the film of a schedule: prompts with `[from:to:when]` at
+//! each step at which their words can change, a row a prompt (`docs/screenshots/schedule.png`). The
+//! same model gives the same sheet.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -45,30 +47,72 @@ const PROMPTS: [&str; 24] = [
     "snowy peaks under a clear blue sky",
 ];
 const COLUMNS: usize = 6;
+/// Prompts whose words change after so many steps as stand in the place of `WHEN`.
+const SCHEDULES: [&str; 3] = [
+    "[a sunny day:a starry night:WHEN] above a lake, mountains",
+    "[autumn:winter:WHEN], a forest, hills",
+    "a calm sea, [a sailing boat::WHEN] at sunset",
+];
 /// Pixels between and round the pictures.
 const GAP: usize = 14;
-/// Pixels below each picture for its prompt: two lines.
+/// Pixels below each picture for its text: two lines.
 const CAPTION: usize = 40;
 const FONT: FontId = FontId::proportional(13.0);
 /// Longer than any picture here takes.
 const LIMIT: Duration = Duration::from_mins(10);
 
+/// A picture that is to be made, and what stands below it.
+struct Cell {
+    recipe: Recipe,
+    caption: String,
+}
+
 fn main() -> Outcome<()> {
-    let target = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("docs/screenshots/builtin.png"), PathBuf::from);
+    let (flags, files): (Vec<_>, Vec<_>) = std::env::args_os().skip(1).partition(|it| it == "--schedule");
     let builtin = Builtin::find()?;
+    let (columns, cells, usual) = if flags.is_empty() {
+        (COLUMNS, model_cells(&builtin), "docs/screenshots/builtin.png")
+    } else {
+        let (columns, cells) = schedule_cells(&builtin);
+        (columns, cells, "docs/screenshots/schedule.png")
+    };
+    let target = files.first().map_or_else(|| PathBuf::from(usual), PathBuf::from);
     let engine = start(|| ());
     let mut pictures = Vec::new();
-    for (seed, prompt) in (1..).zip(PROMPTS) {
-        let mut recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
-        builtin.apply(&mut recipe);
-        let (picture, secs) = make(&engine, recipe)?;
-        eprintln!("{secs:5.2} s  {prompt}");
+    for cell in &cells {
+        let (picture, secs) = make(&engine, cell.recipe.clone())?;
+        eprintln!("{secs:5.2} s  {}", cell.recipe.prompt);
         pictures.push(picture);
     }
-    let sheet = compose(&pictures)?;
+    let texts: Vec<&str> = cells.iter().map(|cell| cell.caption.as_str()).collect();
+    let sheet = compose(&pictures, &texts, columns)?;
     write_picture(&target, &sheet, &Metadata::default())?;
     println!("{}", Path::new(&target).display());
     Ok(())
+}
+
+/// What the model can paint.
+fn model_cells(builtin: &Builtin) -> Vec<Cell> {
+    let cell = |(seed, prompt): (i64, &str)| {
+        let mut recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
+        builtin.apply(&mut recipe);
+        Cell { recipe, caption: prompt.to_owned() }
+    };
+    (1..).zip(PROMPTS).map(cell).collect()
+}
+
+/// The schedules at each step after which they can change, and how many those are: from no step,
+/// where only the words after the change are read, to all of them.
+fn schedule_cells(builtin: &Builtin) -> (usize, Vec<Cell>) {
+    let mut usual = Recipe { seed: 4, ..Recipe::default() };
+    builtin.apply(&mut usual);
+    let steps = usual.steps_in_pass(0);
+    let cell = |schedule: &str, done: u32| {
+        let prompt = schedule.replace("WHEN", &done.to_string());
+        Cell { caption: prompt.clone(), recipe: Recipe { prompt, ..usual.clone() } }
+    };
+    let cells = SCHEDULES.into_iter().flat_map(|schedule| (0..=steps).map(move |done| (schedule, done)));
+    (steps as usize + 1, cells.map(|(schedule, done)| cell(schedule, done)).collect())
 }
 
 /// A picture of this recipe, and how many seconds it took.
@@ -88,16 +132,16 @@ fn make(engine: &Handle, recipe: Recipe) -> Outcome<(Arc<Rgb8>, f64)> {
     }
 }
 
-/// The pictures in rows, each with its prompt below.
-fn compose(pictures: &[Arc<Rgb8>]) -> Outcome<Rgb8> {
+/// The pictures in rows of so many, each with its text below.
+fn compose(pictures: &[Arc<Rgb8>], texts: &[&str], columns: usize) -> Outcome<Rgb8> {
     let cell = |side: fn(&Rgb8) -> u32| pictures.iter().map(|it| side(it) as usize).max().unwrap_or(0);
     let (wide, high) = (cell(Rgb8::width), cell(Rgb8::height));
-    let (captions, atlas) = captions(wide)?;
-    let width = GAP + COLUMNS * (wide + GAP);
-    let height = GAP + pictures.len().div_ceil(COLUMNS) * (high + CAPTION + GAP);
+    let (captions, atlas) = captions(texts, wide)?;
+    let width = GAP + columns * (wide + GAP);
+    let height = GAP + pictures.len().div_ceil(columns) * (high + CAPTION + GAP);
     let mut sheet = Sheet { width, pixels: [0xf4, 0xf4, 0xf2].repeat(width * height) };
     for (n, (picture, caption)) in pictures.iter().zip(&captions).enumerate() {
-        let (left, top) = (GAP + n % COLUMNS * (wide + GAP), GAP + n / COLUMNS * (high + CAPTION + GAP));
+        let (left, top) = (GAP + n % columns * (wide + GAP), GAP + n / columns * (high + CAPTION + GAP));
         let rows = picture.pixels().chunks_exact(picture.width() as usize * 3);
         for (y, row) in rows.enumerate() {
             for (x, pixel) in row.chunks_exact(3).enumerate() {
@@ -110,13 +154,13 @@ fn compose(pictures: &[Arc<Rgb8>]) -> Outcome<Rgb8> {
     Rgb8::new(width as u32, height as u32, pixels).ok_or_else(|| "the sheet has another size".into())
 }
 
-/// The prompts set in lines of this many pixels, and the letters that they are set from.
-fn captions(wide: usize) -> Outcome<(Vec<Arc<Galley>>, ColorImage)> {
+/// Texts set in lines of this many pixels, and the letters that they are set from.
+fn captions(texts: &[&str], wide: usize) -> Outcome<(Vec<Arc<Galley>>, ColorImage)> {
     let ctx = Context::default();
     theme::install(&ctx);
     let mut set = Vec::new();
     let mut output = ctx.run_ui(RawInput::default(), |ui| {
-        set = PROMPTS.iter().map(|prompt| ui.painter().layout((*prompt).to_owned(), FONT, Color32::PLACEHOLDER, wide as f32)).collect();
+        set = texts.iter().map(|text| ui.painter().layout((*text).to_owned(), FONT, Color32::PLACEHOLDER, wide as f32)).collect();
     });
     let letters = output.textures_delta.set.get(&TextureId::default()).and_then(|all| all.iter().rfind(|it| it.pos.is_none()));
     let ImageData::Color(atlas) = letters.map(|it| it.image.clone()).ok_or("the letters were not drawn")?;

@@ -6,7 +6,7 @@
 mod support;
 
 use atelier_core::canvas::Borders;
-use atelier_core::recipe::{CacheMode, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
+use atelier_core::recipe::{CacheMode, GuidanceRange, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
 use atelier_core::words::take_loras;
 use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
@@ -228,6 +228,26 @@ fn loras_in_a_part_of_the_steps_are_the_bytes_of_their_branches() {
     same(&middle, &without(branch(&from_second, 4, "a lake")), "some in the middle");
     assert_eq!(Engine::start().run(&middle).pixels(), engine.run(&middle).pixels(), "without kept steps");
     assert!(engine.run(&first).pixels() != engine.run(&parent()).pixels());
+}
+
+#[test]
+fn guidance_in_a_part_of_the_steps_has_the_bytes_of_its_branches() {
+    let engine = Engine::start();
+    let guided = |guidance: f32| Recipe { guidance, negative_prompt: "fog".into(), ..parent() };
+    let within = |start: f32, end: f32| Recipe { guidance_ranges: vec![GuidanceRange { guidance: 1.0, start, end }], ..guided(3.0) };
+    let then = |before: &Recipe, step: u32, after: Recipe| Recipe { earlier_steps: before.steps_until(step, None), ..after };
+    let same = |one: &Recipe, other: &Recipe, what: &str| {
+        assert!(engine.run(one).pixels() == engine.run(other).pixels(), "{what}");
+    };
+    same(&within(0.0, 1.0), &guided(1.0), "one range over all steps is none");
+    same(&within(0.4, 0.4), &guided(3.0), "a range without steps is none");
+    same(&within(0.0, 0.4), &then(&guided(1.0), 2, guided(3.0)), "the first steps");
+    same(&within(0.4, 1.0), &then(&guided(3.0), 2, guided(1.0)), "the last steps");
+    same(&within(0.2, 0.6), &then(&then(&guided(3.0), 1, guided(1.0)), 3, guided(3.0)), "steps between");
+    assert!(engine.run(&within(0.2, 0.6)).pixels() != engine.run(&guided(3.0)).pixels());
+    // A branch of such a picture keeps it.
+    let branch = Recipe { earlier_steps: within(0.2, 0.6).steps_until(4, None), ..guided(3.0) };
+    same(&branch, &within(0.2, 0.6), "a branch with the same settings");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn jump_across(picture: &Rgb8, by: i32) -> f64 {
 }
 
 /// The picture of a recipe.
-fn picture(engine: &Handle, recipe: &Recipe) -> Outcome<Rgb8> {
+pub(super) fn picture(engine: &Handle, recipe: &Recipe) -> Outcome<Rgb8> {
     engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false })?;
     let mut made = None;
     loop {

@@ -141,6 +141,7 @@ fn recipe_for_studio(picture: &PictureFlags, common: &CommonFlags) -> Recipe {
         batch_count: picture.batch_count,
         steps: sampling.steps.unwrap_or(usual.steps),
         guidance: sampling.cfg_scale.unwrap_or(usual.guidance),
+        guidance_ranges: if guidance.cfg_range.is_empty() { usual.guidance_ranges } else { guidance.cfg_range.clone() },
         distilled_guidance: sampling.guidance.unwrap_or(usual.distilled_guidance),
         sampler: sampling.sampling_method,
         scheduler: sampling.scheduler,

@@ -162,6 +162,12 @@ pub fn palette(ui: &Ui) -> Palette {
     if ui.visuals().dark_mode { DARK } else { LIGHT }
 }
 
+/// A colour as the ground of text, in which it and other text are read in both themes.
+#[must_use]
+pub fn quiet(colour: Color32) -> Color32 {
+    colour.gamma_multiply(0.18)
+}
+
 /// Draws buttons in the accent: for the one thing to do next.
 pub fn accented<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     let palette = palette(ui);

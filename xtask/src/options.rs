@@ -18,7 +18,8 @@ Atelier's chores:
   cargo xtask setup             only install what the others need
   cargo xtask lint              check the format, lint, and audit the dependencies
   cargo xtask bench [-- ARGS]   measure; ARGS go to the benchmark
-  cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png)
+  cargo xtask sheet [-- FILE]   paint 24 prompts with the built-in model into one picture (docs/screenshots/builtin.png);
+                                with `-- --schedule`, words that change at each of the steps (docs/screenshots/schedule.png)
   cargo xtask screenshots [-- NAME] take the screens of docs/screenshots that show the built-in model at work, or those of NAME (film)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask check --macos     check on Linux that the program compiles for macOS

@@ -1,5 +1,5 @@
 //! Weights of words where the text encoder is a language model, on the built-in model: what a phrase
-//! asks for rises with its weight.
+//! asks for rises with its weight. The table of all prompts is `cargo xtask bench -- --weights`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -9,69 +9,12 @@ use std::time::Duration;
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{Event, Handle, PreviewOptions, Task};
 use atelier_library::Builtin;
+use testkit::attributes::{PROMPTS, mean};
 
 /// Longer than a picture takes on the slowest machine.
 const LIMIT: Duration = Duration::from_mins(10);
 
 const SIZE: u32 = 128;
-
-type Measure = fn([f64; 3]) -> f64;
-
-fn redness([red, _, blue]: [f64; 3]) -> f64 {
-    red - blue
-}
-
-fn blueness([red, _, blue]: [f64; 3]) -> f64 {
-    blue - red
-}
-
-fn greenness([red, green, blue]: [f64; 3]) -> f64 {
-    green - f64::midpoint(red, blue)
-}
-
-fn purpleness([red, green, blue]: [f64; 3]) -> f64 {
-    f64::midpoint(red, blue) - green
-}
-
-fn greyness(colour: [f64; 3]) -> f64 {
-    colour.into_iter().fold(255.0, f64::min) - colour.into_iter().fold(0.0, f64::max)
-}
-
-fn brightness([red, green, blue]: [f64; 3]) -> f64 {
-    0.2126 * red + 0.7152 * green + 0.0722 * blue
-}
-
-fn darkness(colour: [f64; 3]) -> f64 {
-    -brightness(colour)
-}
-
-/// Prompts in two parts, and what the second asks for.
-const PROMPTS: [(&str, &str, Measure); 24] = [
-    ("a lake", "a red sunset", redness),
-    ("mountains", "a red sky", redness),
-    ("a calm sea", "an orange sky", redness),
-    ("hills", "a golden sky", redness),
-    ("a forest", "autumn", redness),
-    ("a desert", "sunset", redness),
-    ("a river", "at night", darkness),
-    ("mountains", "at night", darkness),
-    ("a lake", "a starry night", darkness),
-    ("a city", "at dusk", darkness),
-    ("a cliff", "at midnight", darkness),
-    ("a cabin", "a storm", darkness),
-    ("dunes", "at noon", brightness),
-    ("a meadow", "bright midday", brightness),
-    ("pine trees", "snow", brightness),
-    ("hills", "winter", brightness),
-    ("an island", "a blue sky", blueness),
-    ("cliffs", "a teal sky", blueness),
-    ("hills", "the sea", blueness),
-    ("a lake", "a green sky", greenness),
-    ("a coast", "a purple sky", purpleness),
-    ("a lake", "a pink sky", purpleness),
-    ("mountains", "fog", greyness),
-    ("a river", "black and white", greyness),
-];
 
 struct Painter {
     engine: Handle,
@@ -101,47 +44,19 @@ impl Painter {
     }
 }
 
-fn mean(picture: &Rgb8, measure: Measure) -> f64 {
-    let values: Vec<f64> = picture.pixels().chunks_exact(3).map(|it| measure([it[0], it[1], it[2]].map(f64::from))).collect();
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// Root of the mean square difference, in grey levels.
 fn distance(one: &Rgb8, other: &Rgb8) -> f64 {
     let squares = one.pixels().iter().zip(other.pixels()).map(|(one, two)| f64::from(one.abs_diff(*two)).powi(2));
     (squares.sum::<f64>() / one.pixels().len() as f64).sqrt()
 }
 
-/// Prints weight against attribute; compare with brackets that are letters, as they were before.
-#[test]
-#[ignore = "a table to look at, not a test: 432 pictures"]
-fn a_table_of_weights_and_attributes() {
-    const WEIGHTS: [f32; 9] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0];
-    let painter = Painter::new();
-    for (escape, name) in [("", "weights"), ("\\", "letters")] {
-        let mut rising = 0;
-        println!("{name}: {WEIGHTS:?}");
-        for (words, phrase, measure) in &PROMPTS {
-            let prompts = WEIGHTS.map(|weight| format!("{words}, {escape}({phrase}:{weight}{escape})"));
-            let pictures = prompts.map(|prompt| painter.paint(&prompt));
-            let values = pictures.each_ref().map(|it| mean(it, *measure));
-            let steps: Vec<f64> = pictures.windows(2).map(|it| distance(&it[0], &it[1])).collect();
-            let rises = values.windows(2).filter(|it| it[1] >= it[0] - 1.0).count();
-            rising += usize::from(rises == WEIGHTS.len() - 1);
-            let values = values.map(|it| format!("{it:.0}")).join(" ");
-            println!("  {words}, ({phrase}): {values} | rises {rises}/8, apart {steps:.0?}");
-        }
-        println!("{name}: {rising} of {} never fall", PROMPTS.len());
-    }
-}
-
 #[test]
 fn what_a_phrase_asks_for_rises_with_its_weight_without_a_jump() {
     const WEIGHTS: [f32; 8] = [0.0, 0.5, 0.75, 0.99, 1.0, 1.01, 1.5, 2.5];
     let painter = Painter::new();
-    for (words, phrase, measure) in [PROMPTS[0], PROMPTS[1], PROMPTS[4], PROMPTS[6], PROMPTS[7]] {
+    for (words, phrase, _, measure) in [PROMPTS[0], PROMPTS[1], PROMPTS[4], PROMPTS[6], PROMPTS[7]] {
         let pictures = WEIGHTS.map(|weight| painter.paint(&format!("{words}, ({phrase}:{weight})")));
-        let values = pictures.each_ref().map(|it| mean(it, measure));
+        let values = pictures.each_ref().map(|it| mean(it.pixels(), measure));
         // A grey level of play: what rises has an end at 255.
         assert!(values.windows(2).all(|it| it[1] >= it[0] - 1.0), "{words}, {phrase}: {values:.1?}");
         assert!(values[4] - values[0] >= 15.0 && values[7] >= values[4] - 1.0, "{words}, {phrase}: {values:.1?}");

@@ -5,14 +5,17 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::{SAMPLING, finite, one_of, unit, within};
-use atelier_core::recipe::{CacheMode, ROWS, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat};
+use super::{SAMPLING, finite, guidance_range, one_of, unit, within};
+use atelier_core::recipe::{CacheMode, GuidanceRange, ROWS, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat};
 use atelier_core::sd_cli::numbers;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GuidanceFlags {
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.image_guidance))]
     pub(in crate::cli) img_cfg_scale: Option<f32>,
+    /// Another guidance in a part of the steps; of several that overlap, the last counts
+    #[arg(long, value_name = "X@START-END", value_parser = guidance_range, help_heading = SAMPLING)]
+    pub(in crate::cli) cfg_range: Vec<GuidanceRange>,
     /// Strength of skip-layer guidance (SLG), 0 to 100; 2.5 suits SD3.5 Medium
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
     pub(in crate::cli) slg_scale: Option<f32>,

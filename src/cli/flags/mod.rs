@@ -41,7 +41,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use studios::NOT_OF_A_STUDIO;
 pub(super) use studios::StudiosCommand;
 pub use studios::StudiosFlags;
-use values::{finite, gib, lora, unit, whole_seed};
+use values::{finite, gib, guidance_range, lora, unit, whole_seed};
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 

@@ -1,6 +1,6 @@
 //! Values of flags, read from what was typed; an error says what to write.
 
-use atelier_core::recipe::{Lora, LoraStrengths, Rng, SHARE, kept_seed};
+use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, Rng, SHARE, kept_seed};
 
 /// Bytes of a number of GiB.
 pub(super) fn gib(text: &str) -> Result<u64, String> {
@@ -33,16 +33,26 @@ pub(super) fn unit(text: &str) -> Result<f32, String> {
 /// for a part of the steps. A colon that no number follows belongs to the file's name, as in
 /// `C:\ink.safetensors`, and so does an `@` that no range follows.
 pub(super) fn lora(text: &str) -> Result<Lora, String> {
-    let range = |text: &str| {
-        let (start, end) = text.split_once('-')?;
-        Some((start.parse::<f32>().ok()?, end.parse::<f32>().ok()?))
-    };
-    let ranged = text.rsplit_once('@').and_then(|(rest, after)| Some((rest, range(after)?)));
-    let Some((text, (start, end))) = ranged else { return lora_in_all_steps(text) };
-    if !(SHARE.contains(&start) && SHARE.contains(&end) && start < end) {
-        return Err("write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned());
-    }
+    let Some((text, part)) = with_part_of_steps(text) else { return lora_in_all_steps(text) };
+    let (start, end) = part?;
     Ok(Lora { start, end, ..lora_in_all_steps(text)? })
+}
+
+/// `GUIDANCE@0.2-0.8`.
+pub(super) fn guidance_range(text: &str) -> Result<GuidanceRange, String> {
+    let (text, part) = with_part_of_steps(text).ok_or("write the guidance and the part of the steps, as 3@0.2-0.8")?;
+    let (start, end) = part?;
+    Ok(GuidanceRange { guidance: finite(text)?, start, end })
+}
+
+/// What stands before an `@`, and the part of the steps behind it; `None` where no two numbers do.
+fn with_part_of_steps(text: &str) -> Option<(&str, Result<(f32, f32), String>)> {
+    let (rest, part) = text.rsplit_once('@')?;
+    let (start, end) = part.split_once('-')?;
+    let (start, end) = (start.parse::<f32>().ok()?, end.parse::<f32>().ok()?);
+    let is_part = SHARE.contains(&start) && SHARE.contains(&end) && start < end;
+    let wrong = || "write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned();
+    Some((rest, is_part.then_some((start, end)).ok_or_else(wrong)))
 }
 
 fn lora_in_all_steps(text: &str) -> Result<Lora, String> {
@@ -63,6 +73,14 @@ fn lora_in_all_steps(text: &str) -> Result<Lora, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guidance_has_a_part_of_the_steps() {
+        assert_eq!(guidance_range("3.5@0.2-0.8"), Ok(GuidanceRange { guidance: 3.5, start: 0.2, end: 0.8 }));
+        for wrong in ["3", "3@", "@0.2-0.8", "x@0.2-0.8", "3@0.8-0.2", "3@0-2", "3@0.5"] {
+            assert!(guidance_range(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_lora_is_a_file_and_perhaps_a_strength() {

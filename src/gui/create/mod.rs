@@ -1,6 +1,7 @@
 //! The Create view: a prompt, its settings, and the pictures that come of them.
 
 pub(crate) mod added_files;
+pub(crate) mod chips;
 pub(crate) mod choose;
 pub mod command;
 pub(crate) mod completion;

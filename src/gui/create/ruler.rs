@@ -1,5 +1,5 @@
-//! The ruler of steps: in which steps of the next picture its words, LoRAs and guides act, as tracks
-//! whose borders are moved. A border is a number in the prompt or a setting of the recipe; nothing is
+//! The ruler of steps: in which steps of the next picture its words, guidance, LoRAs and guides act,
+//! as tracks whose borders are moved. A border is a number in the prompt or a setting of the recipe; nothing is
 //! kept beside them. Pure.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::gui::create::loras::lora_name;
 use crate::gui::create::session::Session;
-use atelier_core::recipe::{Recipe, seed_after, steps_before};
+use atelier_core::recipe::{GuidanceRange, Recipe, seed_after, steps_before};
 use atelier_core::words::{GroupKind, Prompt, StepChange};
 use atelier_language::tr;
 
@@ -18,6 +18,10 @@ pub(crate) enum Border {
     Words(usize),
     /// The same in the negative prompt.
     NegativeWords(usize),
+    /// The start of a range of guidance, by its index in the recipe.
+    GuidanceStart(usize),
+    /// Its end.
+    GuidanceEnd(usize),
     /// The start of a LoRA, by its index in the recipe.
     LoraStart(usize),
     /// Its end.
@@ -52,12 +56,22 @@ pub(crate) struct Act {
     pub(crate) steps: Range<u32>,
 }
 
+/// What is changed beside a track's name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TrackControl {
+    /// A range of guidance is added, where there is room for one.
+    AddGuidance,
+    /// The guidance of a range, by its index in the recipe and as it is; it can go.
+    Guidance(usize, f32),
+}
+
 /// What acts in some of the steps, beside others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Track {
     pub(crate) name: String,
     pub(crate) acts: Vec<Act>,
     pub(crate) handles: Vec<Handle>,
+    pub(crate) control: Option<TrackControl>,
     /// Steps before each of its changes.
     changes: Vec<u32>,
 }
@@ -79,6 +93,14 @@ impl Ruler {
         tracks.extend(word_tracks(&recipe.prompt, tr!("create-prompt-2"), Border::Words, steps));
         tracks.extend(word_tracks(&recipe.negative_prompt, tr!("create-negative-prompt-2"), Border::NegativeWords, steps));
         tracks.push(guidance_track(recipe, steps));
+        for (index, range) in recipe.guidance_ranges.iter().enumerate() {
+            let borders = [Border::GuidanceStart(index), Border::GuidanceEnd(index)];
+            let name = tr!("create-guidance-range", number = index + 1);
+            let control = Some(TrackControl::Guidance(index, range.guidance));
+            // What differs from its neighbours is known by the track of all guidance.
+            let changes = Vec::new();
+            tracks.push(Track { control, changes, ..ranged(name, range.guidance, range.steps(steps), borders, steps) });
+        }
         if let Some(skip) = &recipe.skip_layers {
             let borders = [Border::SkipLayersStart, Border::SkipLayersEnd];
             let range = skip.steps(steps);
@@ -115,12 +137,42 @@ pub(crate) fn moved(recipe: &Recipe, border: Border, at: u32) -> Option<Recipe> 
         Border::NegativeWords(group) => {
             recipe.negative_prompt = Prompt::parse(&recipe.negative_prompt).with_change_after(group, at, steps)?;
         }
+        Border::GuidanceStart(index) => recipe.guidance_ranges.get_mut(index)?.start = part,
+        Border::GuidanceEnd(index) => recipe.guidance_ranges.get_mut(index)?.end = part,
         Border::LoraStart(index) => recipe.loras.get_mut(index)?.start = part,
         Border::LoraEnd(index) => recipe.loras.get_mut(index)?.end = part,
         Border::ControlStart => recipe.control.as_mut()?.start = part,
         Border::ControlEnd => recipe.control.as_mut()?.end = part,
         Border::SkipLayersStart => recipe.skip_layers.as_mut()?.start_after(at, steps),
         Border::SkipLayersEnd => recipe.skip_layers.as_mut()?.end_after(at, steps),
+    }
+    Some(recipe)
+}
+
+/// The recipe with another range of guidance, which is the same in the second half of the steps until
+/// it is changed: the picture stays. `None` where there are as many as there can be.
+#[must_use]
+pub(crate) fn with_guidance_range(recipe: &Recipe) -> Option<Recipe> {
+    if recipe.guidance_ranges.len() >= GuidanceRange::MAX {
+        return None;
+    }
+    let steps = recipe.steps_in_pass(0);
+    let mut recipe = recipe.clone();
+    let range = GuidanceRange { guidance: recipe.guidance, start: (steps / 2) as f32 / steps as f32, end: 1.0 };
+    recipe.guidance_ranges.push(range);
+    Some(recipe)
+}
+
+/// The recipe with this guidance in a range of steps; `None` for a guidance: without that range.
+#[must_use]
+pub(crate) fn with_guidance_in(recipe: &Recipe, index: usize, guidance: Option<f32>) -> Option<Recipe> {
+    let mut recipe = recipe.clone();
+    let range = recipe.guidance_ranges.get_mut(index)?;
+    match guidance {
+        Some(guidance) => range.guidance = guidance,
+        None => {
+            recipe.guidance_ranges.remove(index);
+        }
     }
     Some(recipe)
 }
@@ -179,7 +231,7 @@ fn word_tracks(text: &str, name: &str, border: fn(usize) -> Border, steps: u32) 
         let bounded = if after.is_empty() { act_name(&before, &(0..at)) } else { act_name(&after, &(at..steps)) };
         let handle = Handle { border: border(group), at, limits: (0, steps), name: bounded };
         let acts = [act(before, 0..at), act(after, at..steps)].into_iter().flatten().collect();
-        Track { name: name.to_owned(), acts, handles: vec![handle], changes: vec![at] }
+        Track { name: name.to_owned(), acts, handles: vec![handle], changes: vec![at], ..Track::default() }
     };
     let mut tracks: Vec<Track> = prompt.step_changes().into_iter().map(of_change).collect();
     for group in prompt.groups.iter().filter(|group| group.kind == GroupKind::Alternation) {
@@ -192,13 +244,25 @@ fn word_tracks(text: &str, name: &str, border: fn(usize) -> Border, steps: u32) 
 
 /// The guidance of all steps, and of those of earlier pictures.
 fn guidance_track(recipe: &Recipe, steps: u32) -> Track {
+    let of_others = recipe.earlier_steps.last().map_or(0, |it| it.until_step.min(steps));
+    let earlier = recipe.earlier_steps.iter().map(|it| (it.until_step.min(steps), it.guidance));
+    let own: Vec<(u32, f32)> = recipe.guidance_over_steps(steps).into_iter().filter(|(until, _)| *until > of_others).collect();
+    // Borders of other pictures' steps are those of their own track.
+    let changes = own.iter().map(|(until, _)| *until).filter(|until| *until < steps).collect();
     let mut before = 0;
-    let earlier = recipe.earlier_steps.iter().map(|it| (it.guidance, it.until_step.min(steps)));
-    let acts = earlier.chain([(recipe.guidance, steps)]).filter_map(|(guidance, until)| {
+    let acts = earlier.chain(own).filter_map(|(until, guidance)| {
         let range = std::mem::replace(&mut before, until)..until;
         act(guidance.to_string(), range)
     });
-    Track { name: tr!("create-guidance").to_owned(), acts: acts.collect(), ..Track::default() }
+    let acts = acts.collect();
+    let can_add = recipe.guidance_ranges.len() < GuidanceRange::MAX;
+    Track {
+        name: tr!("create-guidance").to_owned(),
+        acts,
+        changes,
+        control: can_add.then_some(TrackControl::AddGuidance),
+        ..Track::default()
+    }
 }
 
 /// What acts with a strength in one range of the steps.
@@ -210,7 +274,7 @@ fn ranged(name: String, strength: f32, range: Range<u32>, borders: [Border; 2], 
         Handle { border: end, at: range.end, limits: ((range.start + 1).min(steps), steps), name: tr!("create-end-of", what) },
     ];
     let changes = if range.is_empty() { Vec::new() } else { vec![range.start, range.end] };
-    Track { name, acts: act(format!("{strength:.2}"), range).into_iter().collect(), handles, changes }
+    Track { name, acts: act(format!("{strength:.2}"), range).into_iter().collect(), handles, control: None, changes }
 }
 
 #[cfg(test)]
@@ -226,6 +290,7 @@ mod tests {
             loras: vec![Lora { end: 0.5, ..Lora::new("/loras/ink.safetensors".into(), 0.8) }],
             control: Some(ControlImage::new(ImageSource::File("pose.png".into()))),
             skip_layers: Some(SkipLayers { start: 0.0, end: 0.5, ..SkipLayers::default() }),
+            guidance_ranges: vec![GuidanceRange { guidance: 1.0, start: 0.2, end: 0.6 }],
             ..Recipe::default()
         }
     }
@@ -240,23 +305,56 @@ mod tests {
         let ruler = Ruler::of(&full(), false);
         let names: Vec<&str> = ruler.tracks.iter().flat_map(|track| &track.handles).map(|it| it.name.as_str()).collect();
         assert_eq!(
-            names[..4],
+            names[..6],
             [
                 "‘red fox’ from step 5 to 10",
                 "‘fog’ from step 1 to 5",
+                "Start of ‘Guidance, range 1’ from step 3 to 6",
+                "End of ‘Guidance, range 1’ from step 3 to 6",
                 "Start of ‘Skip layers’ from step 1 to 4",
                 "End of ‘Skip layers’ from step 1 to 4"
             ]
         );
-        assert_eq!(names[4..6], ["Start of ‘ink’ from step 1 to 5", "End of ‘ink’ from step 1 to 5"]);
-        assert!(names[6].starts_with("Start of") && names.len() == 8);
+        assert_eq!(names[6..8], ["Start of ‘ink’ from step 1 to 5", "End of ‘ink’ from step 1 to 5"]);
+        assert!(names[8].starts_with("Start of") && names.len() == 10);
         assert_eq!(Ruler::of(&full(), true).tracks.len() + 1, ruler.tracks.len(), "what reads control itself has it in all steps");
         assert_eq!(ruler.range_count(), 10, "words take turns at each step");
-        let few = Recipe { prompt: "a [lake:red fox:0.4]".into(), negative_prompt: String::new(), skip_layers: None, ..full() };
+        let few = Recipe {
+            prompt: "a [lake:red fox:0.4]".into(),
+            negative_prompt: String::new(),
+            skip_layers: None,
+            guidance_ranges: Vec::new(),
+            ..full()
+        };
         assert_eq!(Ruler::of(&few, false).range_count(), 3);
         assert_eq!(Ruler::of(&Recipe::default(), false).range_count(), 1);
         let branch = Recipe { earlier_steps: few.steps_until(3, Some("1.png".into())), ..Recipe { steps: 10, ..Recipe::default() } };
         assert_eq!((Ruler::of(&branch, false).range_count(), Ruler::of(&branch, false).tracks[0].acts[0].words.as_str()), (2, "1.png"));
+    }
+
+    #[test]
+    fn a_range_of_guidance_changes_nothing_until_its_guidance_is_another() {
+        let plain = Recipe { steps: 9, guidance: 7.0, ..Recipe::default() };
+        let ranged = with_guidance_range(&plain).unwrap();
+        let acts = |recipe: &Recipe| {
+            let track = Ruler::of(recipe, false).tracks.into_iter().find(|it| it.name == "Guidance").unwrap();
+            track.acts.into_iter().map(|act| (act.words, act.steps)).collect::<Vec<_>>()
+        };
+        assert_eq!(acts(&plain), [("7".to_owned(), 0..9)]);
+        assert_eq!((acts(&ranged), Ruler::of(&ranged, false).range_count()), (acts(&plain), 1));
+        let low = with_guidance_in(&ranged, 0, Some(1.0)).unwrap();
+        assert_eq!(acts(&low), [("7".to_owned(), 0..4), ("1".to_owned(), 4..9)]);
+        assert_eq!(Ruler::of(&low, false).range_count(), 2);
+        assert_eq!(with_guidance_in(&low, 0, None), Some(plain.clone()));
+        assert_eq!(with_guidance_in(&plain, 0, None), None);
+        let branch = Recipe { earlier_steps: low.steps_until(6, None), guidance_ranges: Vec::new(), ..low };
+        assert_eq!(acts(&branch), [("7".to_owned(), 0..4), ("1".to_owned(), 4..6), ("7".to_owned(), 6..9)]);
+        let mut full = plain;
+        while let Some(more) = with_guidance_range(&full) {
+            full = more;
+        }
+        assert_eq!(full.guidance_ranges.len(), GuidanceRange::MAX);
+        assert!(Ruler::of(&full, false).tracks.iter().all(|it| it.control != Some(TrackControl::AddGuidance)));
     }
 
     #[test]

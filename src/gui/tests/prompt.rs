@@ -3,6 +3,7 @@
 use crate::gui::create::tokens::PromptField;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
+use crate::gui::theme;
 use atelier_library::{ModelCard, ModelKind};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::tags::TagList;
@@ -136,6 +137,132 @@ fn a_name_is_completed_by_a_click() {
     studio.click("red fox");
     assert_eq!((prompt(&studio), offers(&studio)), ("lake, red fox", vec![]));
     assert!(studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").is_focused());
+}
+
+/// What an input method has composed so far.
+fn compose(studio: &mut Studio, text: &str) {
+    let preedit = egui::ImeEvent::Preedit { text: text.to_owned(), active_range_chars: None };
+    studio.harness.event(egui::Event::Ime(preedit));
+    studio.harness.run_ok();
+}
+
+fn commit(studio: &mut Studio, text: &str) {
+    studio.harness.event(egui::Event::Ime(egui::ImeEvent::Commit(text.to_owned())));
+    studio.harness.run_ok();
+}
+
+#[test]
+fn what_an_input_method_composes_is_committed_while_names_are_completed() {
+    let mut studio = completing("湖, re");
+    assert_eq!(offers(&studio).len(), 3);
+    // The list closes while something is composed.
+    compose(&mut studio, "あ");
+    assert_eq!((prompt(&studio), offers(&studio)), ("湖, reあ", vec![]));
+    compose(&mut studio, "赤い");
+    assert_eq!(prompt(&studio), "湖, re赤い", "what was composed before is replaced");
+    commit(&mut studio, "赤");
+    assert_eq!((prompt(&studio), offers(&studio)), ("湖, re赤", vec![]));
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert_eq!(prompt(&studio), "湖, re赤\n", "Enter is a line again");
+    // What is committed can be completed in its turn.
+    compose(&mut studio, "red s");
+    assert_eq!(offers(&studio), Vec::<String>::new());
+    commit(&mut studio, "red s");
+    assert_eq!(offers(&studio), ["red sea"]);
+    studio.press(Modifiers::NONE, Key::Tab);
+    assert_eq!(prompt(&studio), "湖, re赤\nred sea");
+}
+
+#[test]
+fn keys_that_come_with_a_composition_complete_no_name() {
+    for key in [Key::Enter, Key::Tab] {
+        let mut studio = completing("re");
+        assert_eq!(offers(&studio).len(), 3);
+        // Both in one frame, as slow frames bring them.
+        let pressed = egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE };
+        studio.harness.input_mut().events.extend([egui::Event::Ime(egui::ImeEvent::Commit("d".to_owned())), pressed]);
+        studio.harness.run_ok();
+        assert!(prompt(&studio).starts_with("red") && !prompt(&studio).contains("sea"), "{key:?}: {}", prompt(&studio));
+    }
+}
+
+#[test]
+fn a_composition_that_is_given_up_leaves_the_prompt_as_it_was() {
+    let mut studio = completing("a lake");
+    compose(&mut studio, "ひ");
+    compose(&mut studio, "");
+    assert_eq!(prompt(&studio), "a lake");
+    studio.press(Modifiers::COMMAND, Key::ArrowUp);
+    assert_eq!(prompt(&studio), "a (lake:1.1)", "keys mean the words again");
+}
+
+/// The chips that the last frame has drawn, with their colours.
+fn chip_rects(studio: &Studio) -> Vec<(egui::Rect, egui::Color32)> {
+    let quiet = theme::quiet(egui::Color32::WHITE).a();
+    let chip = |shape: &egui::Shape| match shape {
+        egui::Shape::Rect(it) => (it.fill.a() == quiet).then_some((it.rect, it.fill)),
+        _ => None,
+    };
+    let chips = |shape: &egui::Shape| match shape {
+        egui::Shape::Vec(shapes) => shapes.iter().filter_map(chip).collect(),
+        _ => Vec::new(),
+    };
+    studio.harness.output().shapes.iter().flat_map(|it| chips(&it.shape)).collect()
+}
+
+#[test]
+fn names_of_files_stand_as_chips_in_the_text_and_a_click_selects_one() {
+    let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
+    studio.app_mut().state.shared.next.lora_files = vec!["/l/ink.safetensors".into()];
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("{<lora:ink:0.8>|mist}, <lora:pen:1>");
+    studio.harness.run_ok();
+    let chips = chip_rects(&studio);
+    assert_eq!(chips.len(), 2);
+    assert_ne!(chips[0].1, chips[1].1, "one is found, the other is not");
+    let field = studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").rect();
+    assert!(chips.iter().all(|(rect, _)| field.contains_rect(*rect)));
+    let click = |studio: &mut Studio, at: egui::Pos2| {
+        studio.harness.hover_at(at);
+        studio.harness.step();
+        studio.harness.drag_at(at);
+        studio.harness.drop_at(at);
+        studio.harness.run_ok();
+    };
+    click(&mut studio, chips[0].0.center());
+    studio.press(Modifiers::COMMAND, Key::ArrowUp);
+    assert_eq!(prompt(&studio), "{<lora:ink:0.85>|mist}, <lora:pen:1>");
+    // What is selected is typed over.
+    click(&mut studio, chip_rects(&studio)[1].0.center());
+    type_on(&mut studio, "fog");
+    assert_eq!(prompt(&studio), "{<lora:ink:0.85>|mist}, fog");
+    assert_eq!(chip_rects(&studio).len(), 1);
+}
+
+#[test]
+fn a_chip_over_the_end_of_a_line_has_a_shape_in_each() {
+    let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
+    let name = "a-long-name-of-a-lora-".repeat(6);
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(&format!("mist <lora:{name}:1>"));
+    studio.harness.run_ok();
+    let chips = chip_rects(&studio);
+    assert!(chips.len() > 1, "{chips:?}");
+    assert!(chips.windows(2).all(|it| it[0].0.bottom() <= it[1].0.top() + 1.0), "{chips:?}");
+}
+
+#[test]
+fn a_lora_in_the_negative_prompt_is_told_to_have_no_effect() {
+    let mut studio = Studio::sized(Recipe { guidance: 5.0, ..ready() }, [1440.0, 1600.0]);
+    studio.app_mut().state.shared.next.lora_files = vec!["/l/ink.safetensors".into()];
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
+    studio.harness.run_ok();
+    type_on(&mut studio, "<lora:ink:0.8>, fog");
+    studio.harness.run_ok();
+    let chips = chip_rects(&studio);
+    assert_eq!(chips.len(), 1);
+    studio.harness.hover_at(chips[0].0.center());
+    studio.until("the tooltip", |_| true);
+    studio.harness.run_steps(8);
+    assert!(studio.sees("LoRAs have no effect in the negative prompt"));
 }
 
 /// Has the chosen model be of a family, as the library would say.

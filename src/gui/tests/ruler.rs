@@ -95,6 +95,31 @@ fn loras_are_moved_to_a_part_of_the_steps() {
 }
 
 #[test]
+fn guidance_has_another_value_in_a_range_of_steps() {
+    let mut studio = studio_with_ruler(Recipe { guidance: 7.0, ..ready() });
+    let recipe = |studio: &Studio| studio.app().state.shared.next.recipe.clone();
+    let before = recipe(&studio);
+    studio.click("Add a range of steps with another guidance.");
+    assert_eq!(recipe(&studio).guidance_over_steps(4), before.guidance_over_steps(4), "it is the same until it is changed");
+    studio.harness.get_by_role_and_label(Role::SpinButton, "Guidance, range 1").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::COMMAND, Key::A);
+    studio.harness.event(egui::Event::Text("1".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert_eq!(recipe(&studio).guidance_over_steps(4), [(2, 7.0), (4, 1.0)]);
+    focus(&mut studio, "Start of ‘Guidance, range 1’ from step 3 to 4");
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    focus(&mut studio, "End of ‘Guidance, range 1’ from step 2 to 4");
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert_eq!(recipe(&studio).guidance_over_steps(4), [(1, 7.0), (3, 1.0), (4, 7.0)]);
+    assert!(studio.sees("3 ranges"));
+    studio.harness.check_accessibility();
+    studio.click("Remove ‘Guidance, range 1’.");
+    assert_eq!(recipe(&studio), before);
+}
+
+#[test]
 fn it_says_from_which_step_a_change_is_computed() {
     let mut studio = studio_with_ruler(Recipe { seed: 7, ..with_prompt(WORDS) });
     assert!(!studio.sees("computes from step"));

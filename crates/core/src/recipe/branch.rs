@@ -33,10 +33,26 @@ impl Recipe {
     /// which the file `picture` shows.
     #[must_use]
     pub fn steps_until(&self, until_step: u32, picture: Option<String>) -> Vec<EarlierSteps> {
-        let before = self.earlier_steps.iter().filter(|it| it.until_step < until_step).cloned();
-        let last = self.earlier_steps.iter().find(|it| it.until_step >= until_step).cloned();
-        let last = last.unwrap_or_else(|| EarlierSteps::of(self, until_step));
-        before.chain([EarlierSteps { until_step, picture, ..last }]).collect()
+        let mut steps: Vec<EarlierSteps> = self.earlier_steps.iter().filter(|it| it.until_step < until_step).cloned().collect();
+        if let Some(last) = self.earlier_steps.iter().find(|it| it.until_step >= until_step) {
+            steps.push(EarlierSteps { until_step, picture, ..last.clone() });
+            return steps;
+        }
+        // Of its own steps, those of each guidance.
+        let before = steps.last().map_or(0, |it| it.until_step);
+        let own =
+            |until: u32, guidance| EarlierSteps { guidance, picture: picture.clone(), ..EarlierSteps::of(self, until.min(until_step)) };
+        let over = self.guidance_over_steps(self.steps_in_pass(0));
+        let mut last = self.guidance;
+        for (until, guidance) in over.into_iter().filter(|(until, _)| *until > before) {
+            last = guidance;
+            if until >= until_step {
+                break;
+            }
+            steps.push(own(until, guidance));
+        }
+        steps.push(own(until_step, last));
+        steps
     }
 
     /// The recipe whose first steps are the earlier steps of this one; `None` where it has none.
@@ -50,6 +66,8 @@ impl Recipe {
             prompt: last.prompt.clone(),
             negative_prompt: last.negative_prompt.clone(),
             guidance: last.guidance,
+            // Those of its steps are among its earlier ones.
+            guidance_ranges: Vec::new(),
             distilled_guidance: last.distilled_guidance,
             loras: last.loras.clone(),
             ..self.clone()
@@ -94,7 +112,7 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{Lora, SeedBlend};
+    use crate::recipe::{GuidanceRange, Lora, SeedBlend};
 
     fn recipe(prompt: &str) -> Recipe {
         Recipe { prompt: prompt.into(), seed: 7, ..Recipe::default() }
@@ -113,6 +131,19 @@ mod tests {
         assert_eq!(earlier.len(), 1, "steps of the first picture alone");
         assert_eq!((earlier[0].until_step, earlier[0].prompt.as_str()), (3, "day"));
         assert_eq!(first.parent(), None);
+    }
+
+    #[test]
+    fn a_branch_keeps_the_guidance_of_each_step() {
+        let range = GuidanceRange { guidance: 1.0, start: 0.2, end: 0.4 };
+        let first = Recipe { steps: 10, guidance: 7.0, guidance_ranges: vec![range], ..recipe("day") };
+        let steps = |until| first.steps_until(until, None).into_iter().map(|it| (it.until_step, it.guidance)).collect::<Vec<_>>();
+        assert_eq!(steps(1), [(1, 7.0)]);
+        assert_eq!(steps(3), [(2, 7.0), (3, 1.0)]);
+        assert_eq!(steps(4), [(2, 7.0), (4, 1.0)]);
+        assert_eq!(steps(8), [(2, 7.0), (4, 1.0), (8, 7.0)]);
+        let branch = Recipe { earlier_steps: first.steps_until(3, None), ..first.clone() };
+        assert!(branch.parent().unwrap().guidance_ranges.is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Words of a prompt that name embeddings: as in A1111, an embedding works where the prompt has the
 //! name of its file without the extension. ComfyUI's `embedding:NAME` is read too.
 
+use std::ops::Range;
 use std::path::Path;
 
 /// What ComfyUI writes before the name.
@@ -15,25 +16,44 @@ pub fn embedding_word(path: &Path) -> String {
 /// True where a prompt names the embedding of this word.
 #[must_use]
 pub fn names_embedding(prompt: &str, word: &str) -> bool {
-    find_word(prompt, word).is_some()
+    word_places(&prompt.to_ascii_lowercase(), &word.to_ascii_lowercase()).next().is_some()
+}
+
+/// Bytes of a prompt where one of these words of embeddings is a word of its own, with the index of
+/// the word, in the order of the text. Upper and lower case of ASCII are the same.
+#[must_use]
+pub fn embedding_places(prompt: &str, words: &[&str]) -> Vec<(Range<usize>, usize)> {
+    // Bytes keep their places.
+    let lower_prompt = prompt.to_ascii_lowercase();
+    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        places.extend(word_places(&lower_prompt, &word.to_ascii_lowercase()).map(|range| (range, index)));
+    }
+    // The first one; of two that begin at one place, the longer.
+    places.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let mut end = 0;
+    places.retain(|(range, _)| {
+        let is_free = range.start >= end;
+        if is_free {
+            end = range.end;
+        }
+        is_free
+    });
+    places
 }
 
 /// The prompt with each of these words of embeddings, where it is a word of its own, replaced by
 /// the text beside it. Upper and lower case of ASCII are the same.
 #[must_use]
 pub fn replace_embedding_words(prompt: &str, words: &[(&str, &str)]) -> String {
-    let mut replaced = String::new();
-    let mut rest = prompt;
-    loop {
-        // The first one; of two that begin at one place, the longer.
-        let found = words.iter().filter_map(|(word, text)| find_word_after(prompt, rest, word).map(|range| (range, text)));
-        let Some((range, text)) = found.min_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end))) else { break };
-        let (before, after) = (rest.get(..range.start).unwrap_or_default(), rest.get(range.end..).unwrap_or_default());
-        replaced.push_str(before);
-        replaced.push_str(text);
-        rest = after;
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let (mut replaced, mut from) = (String::new(), 0);
+    for (range, index) in embedding_places(prompt, &names) {
+        replaced.push_str(prompt.get(from..range.start).unwrap_or_default());
+        replaced.push_str(words.get(index).map_or("", |(_, text)| *text));
+        from = range.end;
     }
-    replaced.push_str(rest);
+    replaced.push_str(prompt.get(from..).unwrap_or_default());
     replaced
 }
 
@@ -62,32 +82,25 @@ pub fn without_embedding(prompt: &str, word: &str) -> String {
     parts.collect::<Vec<_>>().join(",").trim().to_owned()
 }
 
-fn find_word(prompt: &str, word: &str) -> Option<std::ops::Range<usize>> {
-    find_word_after(prompt, prompt, word)
-}
-
-/// Bytes of `rest`, which is an end of `prompt`, that are a word with ComfyUI's prefix or without.
-fn find_word_after(prompt: &str, rest: &str, word: &str) -> Option<std::ops::Range<usize>> {
-    if word.is_empty() {
-        return None;
-    }
-    // Bytes keep their places.
-    let (lower_prompt, lower_word) = (prompt.to_ascii_lowercase(), word.to_ascii_lowercase());
-    let skipped = prompt.len() - rest.len();
-    let mut from = skipped;
-    while let Some(at) = lower_prompt.get(from..).and_then(|it| it.find(&lower_word)).map(|at| at + from) {
-        let end = at + lower_word.len();
-        let before = lower_prompt.get(..at).unwrap_or_default();
-        let start = before.strip_suffix(PREFIX).map_or(at, str::len).max(skipped);
-        let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
-        let joins_before = lower_prompt.get(..start).unwrap_or_default().chars().next_back().is_some_and(is_part);
-        let joins_after = lower_prompt.get(end..).unwrap_or_default().chars().next().is_some_and(is_part);
-        if !joins_before && !joins_after {
-            return Some(start - skipped..end - skipped);
+/// Bytes of a prompt that are a word with ComfyUI's prefix or without, those that overlap too. Both
+/// in lower case.
+fn word_places(prompt: &str, word: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let first = word.chars().next()?;
+        loop {
+            let at = prompt.get(from..)?.find(word)? + from;
+            from = at + first.len_utf8();
+            let end = at + word.len();
+            let start = prompt.get(..at)?.strip_suffix(PREFIX).map_or(at, str::len);
+            let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
+            let joins_before = prompt.get(..start)?.chars().next_back().is_some_and(is_part);
+            let joins_after = prompt.get(end..)?.chars().next().is_some_and(is_part);
+            if !joins_before && !joins_after {
+                return Some(start..end);
+            }
         }
-        from = at + lower_word.chars().next().map_or(1, char::len_utf8);
-    }
-    None
+    })
 }
 
 #[cfg(test)]
@@ -124,5 +137,6 @@ mod tests {
         assert_eq!(replaced, "<2>, <1>, (<1>:0.5), badly");
         assert_eq!(replace_embedding_words("a lake", &words), "a lake");
         assert_eq!(replace_embedding_words("bad", &[("bad", "bad bad")]), "bad bad");
+        assert_eq!(embedding_places("é bad, embedding:bad hands", &["bad", "bad hands"]), [(3..6, 0), (8..27, 1)]);
     }
 }

@@ -15,6 +15,7 @@ mod family_setting;
 mod files;
 mod fine;
 mod form;
+mod guidance_range;
 mod hires;
 mod image;
 mod inputs;
@@ -40,11 +41,12 @@ mod variations;
 
 pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;
-pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
+pub use embedding_words::{add_words, embedding_places, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use family_setting::FamilySetting;
 pub use files::{FileRole, ModelFiles};
 pub use fine::{FineColours, PrintConversion, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
+pub use guidance_range::GuidanceRange;
 pub use hires::{Hires, LatentUpscaler, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
 pub use inputs::{InitImage, Lora, LoraStrengths, PictureInfo, PlacementText, shaped_as};
@@ -83,12 +85,13 @@ impl Recipe {
         notes
     }
 
-    /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step
-    /// denoises twice. As `resolve_guidance` of stable-diffusion.cpp decides it: 1 alone switches
+    /// True where classifier-free guidance is on in some step: the negative prompt is encoded too,
+    /// and such a step denoises twice. As `resolve_guidance` of stable-diffusion.cpp decides it: 1 alone switches
     /// it off, values below 1 do not.
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
-        !self.guidance.is_nan() && self.guidance != 1.0
+        let mut all = self.guidance_ranges.iter().map(|range| range.guidance).chain([self.guidance]);
+        all.any(|guidance| !guidance.is_nan() && guidance != 1.0)
     }
 
     /// True where the negative prompt changes the picture.

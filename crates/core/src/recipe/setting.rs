@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::form::{FileForm, bare_name};
 use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText,
-    PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules,
-    Upscale, VaeFormat,
+    ControlImage, EarlierSteps, FileRole, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person,
+    PlacementText, PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType,
+    TensorTypeRules, Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -227,6 +227,21 @@ impl Setting for Option<SkipLayers> {
         shorten(&mut skip.layers, "skipped layers", SkipLayers::MAX_LAYERS, notes);
         for layer in &mut skip.layers {
             clamp_whole(layer, "skipped layer", &(0..=SkipLayers::MAX_LAYER), notes);
+        }
+    }
+}
+
+impl Setting for Vec<GuidanceRange> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        shorten(self, name, GuidanceRange::MAX, notes);
+        let usual = GuidanceRange::default();
+        for range in self {
+            clamp_real(&mut range.guidance, "guidance in a part of the steps", &GUIDANCE, usual.guidance, notes);
+            clamp_real(&mut range.start, "start of the guidance in a part of the steps", &SHARE, usual.start, notes);
+            clamp_real(&mut range.end, "end of the guidance in a part of the steps", &SHARE, usual.end, notes);
         }
     }
 }

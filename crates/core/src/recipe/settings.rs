@@ -17,8 +17,9 @@ use super::form::FileForm;
 use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, MAX_SIGMAS, Reader, Setting};
 use super::{
-    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText, PredictionType,
-    RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale, VaeFormat,
+    ControlImage, EarlierSteps, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText,
+    PredictionType, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale,
+    VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -299,6 +300,8 @@ settings! {
     steps: u32 = 20, in STEPS, "steps", Sampling, [Steps];
     /// Classifier-free guidance (CFG scale); 1 switches it off and halves the time.
     guidance: f32 = 7.0, in GUIDANCE, "guidance", Sampling, [Steps Memory];
+    /// Another guidance in parts of the steps; of those that overlap, the later counts.
+    guidance_ranges: Vec<GuidanceRange> = Vec::new(), "guidance ranges", Sampling, [Steps], rare;
     /// Guidance that distilled models such as Flux dev take as an input.
     distilled_guidance: f32 = 3.5, in GUIDANCE, "distilled guidance", Sampling, [Steps];
     /// Sampling method.

@@ -55,6 +55,7 @@ impl Recipe {
             prompt: usual.prompt,
             negative_prompt: usual.negative_prompt,
             guidance: usual.guidance,
+            guidance_ranges: usual.guidance_ranges,
             distilled_guidance: usual.distilled_guidance,
             loras: usual.loras,
             earlier_steps: usual.earlier_steps,
@@ -79,7 +80,7 @@ fn range_of(ranges: &[EarlierSteps], step: u32) -> Option<&EarlierSteps> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{CacheMode, Lora, StepCache};
+    use crate::recipe::{CacheMode, GuidanceRange, Lora, StepCache};
 
     fn recipe(prompt: &str) -> Recipe {
         Recipe { prompt: prompt.into(), steps: 10, seed: 7, ..Recipe::default() }
@@ -111,6 +112,15 @@ mod tests {
         assert_eq!(first(&within(0.3, 1.0), &within(0.5, 1.0)), Some(4));
         assert_eq!(first(&within(0.0, 0.5), &within(0.0, 1.0)), Some(6));
         assert_eq!(first(&within(0.2, 1.0), &within(0.0, 1.0)), None);
+    }
+
+    #[test]
+    fn a_change_of_guidance_is_computed_from_its_step() {
+        let within = |start, end| Recipe { guidance_ranges: vec![GuidanceRange { guidance: 1.0, start, end }], ..recipe("day") };
+        assert_eq!(first(&within(0.5, 0.8), &within(0.5, 1.0)), Some(9));
+        assert_eq!(first(&within(0.3, 1.0), &within(0.5, 1.0)), Some(4));
+        assert_eq!(first(&within(0.4, 1.0), &recipe("day")), Some(5));
+        assert_eq!(first(&within(0.0, 1.0), &recipe("day")), None, "from the first step on");
     }
 
     #[test]

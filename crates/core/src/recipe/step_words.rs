@@ -1,43 +1,48 @@
-//! Words and LoRAs that change over the steps, as the earlier steps that compute them.
+//! Words, LoRAs and guidance that change over the steps, as the earlier steps that compute them.
 
 use super::{EarlierSteps, Lora, Recipe};
 use crate::words::{Prompt, StepWords};
 use atelier_language::tr;
 
-/// Ranges of steps that the words and LoRAs of one picture may make: each is a call of the engine,
+/// Ranges of steps that words, LoRAs and guidance of one picture may make: each is a call of the engine,
 /// and as many recipes are held while they are computed.
 pub const MAX_STEP_RANGES: usize = 64;
 
 impl Recipe {
-    /// True where words of a prompt, or LoRAs, change over the steps.
+    /// True where words of a prompt, LoRAs or the guidance may change over the steps.
     #[must_use]
     pub fn changes_over_steps(&self) -> bool {
         let earlier = self.earlier_steps.iter().flat_map(|steps| [&steps.prompt, &steps.negative_prompt]);
         let mut prompts = earlier.chain([&self.prompt, &self.negative_prompt]);
         let mut loras = self.earlier_steps.iter().flat_map(|steps| &steps.loras).chain(&self.loras);
-        loras.any(Lora::has_range) || prompts.any(|prompt| Prompt::parse(prompt).changes_over_steps())
+        !self.guidance_ranges.is_empty() || loras.any(Lora::has_range) || prompts.any(|prompt| Prompt::parse(prompt).changes_over_steps())
     }
 
-    /// Gives each range of steps its own words and LoRAs. `steps`: of the whole picture, also where
-    /// this is a draft of it. The prompts and LoRAs that remain change no more.
+    /// Gives each range of steps its own words, LoRAs and guidance. `steps`: of the whole picture,
+    /// also where this is a draft of it. Those that remain change no more.
     ///
     /// # Errors
     ///
     /// A sentence where there would be more than [`MAX_STEP_RANGES`] ranges; the recipe is then as
     /// it was.
     pub fn spread_over_steps(&mut self, steps: u32) -> Result<(), String> {
+        /// Steps of other pictures have one guidance each.
+        const ONE: &[(u32, f32)] = &[];
         let end = self.draft_step().unwrap_or(steps).max(1);
         // These steps have the noise of the picture itself, whichever of a batch that is.
         let own = EarlierSteps { seed: None, ..EarlierSteps::of(self, end) };
         let mut spread: Vec<EarlierSteps> = Vec::new();
         let mut before = 0;
-        for part in self.earlier_steps.iter().chain([&own]) {
+        let guidances = self.guidance_over_steps(steps);
+        let parts = self.earlier_steps.iter().map(|part| (part, ONE)).chain([(&own, guidances.as_slice())]);
+        for (part, guidances) in parts {
             let [prompts, negative] =
                 [&part.prompt, &part.negative_prompt].map(|text| Prompt::parse(text).over_steps(steps, MAX_STEP_RANGES));
             let (Some(prompts), Some(negative)) = (prompts, negative) else { return Err(too_many()) };
             let words = prompts.iter().chain(&negative).map(|it| it.until_step);
             let loras = part.loras.iter().map(|lora| lora.steps(steps)).flat_map(|range| [range.start, range.end]);
-            let mut ends: Vec<u32> = words.chain(loras).filter(|end| (before + 1..part.until_step).contains(end)).collect();
+            let guided = guidances.iter().map(|(until, _)| *until);
+            let mut ends: Vec<u32> = words.chain(loras).chain(guided).filter(|end| (before + 1..part.until_step).contains(end)).collect();
             ends.push(part.until_step);
             ends.sort_unstable();
             ends.dedup();
@@ -48,6 +53,7 @@ impl Recipe {
                     prompt: words_at(&prompts, until_step),
                     negative_prompt: words_at(&negative, until_step),
                     loras: loras_at(&part.loras, until_step, steps),
+                    guidance: guidances.iter().find(|(until, _)| *until >= until_step).map_or(part.guidance, |(_, guidance)| *guidance),
                     ..part.clone()
                 };
                 // Steps with the same settings are one range.
@@ -63,7 +69,9 @@ impl Recipe {
         }
         if let Some(last) = spread.pop() {
             (self.prompt, self.negative_prompt, self.loras) = (last.prompt, last.negative_prompt, last.loras);
+            self.guidance = last.guidance;
         }
+        self.guidance_ranges.clear();
         self.earlier_steps = spread;
         Ok(())
     }
@@ -94,6 +102,7 @@ fn too_many() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::GuidanceRange;
 
     fn recipe(prompt: &str) -> Recipe {
         Recipe { prompt: prompt.into(), steps: 10, seed: 7, ..Recipe::default() }
@@ -144,6 +153,31 @@ mod tests {
         assert_eq!(spread_loras(&[(0.8, 0.0, 0.4), (0.8, 0.4, 1.0)]), [(10, vec![0.8])], "the same in all steps");
         let words = Recipe { loras: vec![Lora { end: 0.4, ..Lora::new("ink".into(), 1.0) }], ..recipe("[day:night:7]") };
         assert_eq!(spread(words), [range(4, "day", ""), range(7, "day", ""), range(10, "night", "")]);
+    }
+
+    /// The last step of each range with its guidance.
+    fn spread_guidance(mut recipe: Recipe) -> Vec<(u32, f32)> {
+        recipe.spread_over_steps(10).unwrap();
+        assert!(!recipe.changes_over_steps());
+        let last = (recipe.draft_step().unwrap_or(10), recipe.guidance);
+        recipe.earlier_steps.iter().map(|it| (it.until_step, it.guidance)).chain([last]).collect()
+    }
+
+    #[test]
+    fn guidance_in_a_part_of_the_steps_is_earlier_steps() {
+        let ranged = |ranges: &[(f32, f32, f32)], prompt: &str| {
+            let ranges = ranges.iter().map(|(guidance, start, end)| GuidanceRange { guidance: *guidance, start: *start, end: *end });
+            Recipe { guidance: 7.0, guidance_ranges: ranges.collect(), ..recipe(prompt) }
+        };
+        assert_eq!(spread_guidance(ranged(&[(1.0, 0.2, 0.5)], "a lake")), [(2, 7.0), (5, 1.0), (10, 7.0)]);
+        assert_eq!(spread_guidance(ranged(&[(1.0, 0.2, 0.5)], "[day:night:0.4]")), [(2, 7.0), (4, 1.0), (5, 1.0), (10, 7.0)]);
+        let draft = Recipe { last_step: Some(4), ..ranged(&[(1.0, 0.2, 0.5)], "a lake") };
+        assert_eq!(spread_guidance(draft.clone()), [(2, 7.0), (4, 1.0)]);
+        assert_eq!(spread_guidance(draft.finishing(7, None).unwrap()), [(2, 7.0), (4, 1.0), (5, 1.0), (10, 7.0)]);
+        // One range over all steps is no range.
+        let mut whole = ranged(&[(3.0, 0.0, 1.0)], "a lake");
+        whole.spread_over_steps(10).unwrap();
+        assert_eq!(whole, Recipe { guidance: 3.0, ..recipe("a lake") });
     }
 
     #[test]

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
-    CacheMode, ControlImage, Hires, ImageSource, InitImage, LatentUpscaler, Lora, LoraMode, Person, PlacementText, PredictionType,
-    Preprocessor, Rgb8, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
+    CacheMode, ControlImage, GuidanceRange, Hires, ImageSource, InitImage, LatentUpscaler, Lora, LoraMode, Person, PlacementText,
+    PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
 
 fn pasted(line: &str) -> ParsedCommand {
@@ -449,6 +449,7 @@ fn varied() -> Recipe {
         height: 384,
         steps: 9,
         guidance: 3.0,
+        guidance_ranges: vec![GuidanceRange { guidance: 2.0, start: 0.25, end: 0.75 }],
         distilled_guidance: 4.0,
         sampler: Some(Sampler::Lcm),
         scheduler: Some(Scheduler::Karras),
@@ -525,7 +526,7 @@ fn varied() -> Recipe {
 #[test]
 fn every_setting_comes_back_from_a_command_or_is_told() {
     /// sd-cli has nothing like them.
-    const TOLD: [&str; 6] = ["seed_blend", "further_starts", "area", "outpaint", "earlier_steps", "last_step"];
+    const TOLD: [&str; 7] = ["seed_blend", "further_starts", "area", "outpaint", "earlier_steps", "last_step", "guidance_ranges"];
     /// They say nothing of a picture by themselves: what a person may want, where files lie, what
     /// follows from another setting.
     const SILENT: [&str; 5] = ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template"];
@@ -788,6 +789,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 seed: numbers.3,
                 batch_count: numbers.4,
                 guidance: numbers.5,
+                guidance_ranges: Vec::new(),
                 distilled_guidance: numbers.6,
                 sampler: sampling.0,
                 scheduler: sampling.1,

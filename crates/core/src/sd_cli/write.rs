@@ -80,6 +80,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.loras.iter().any(Lora::has_range) {
         line.left_out.push(tr!("core-the-steps-of-a-lora").to_owned());
     }
+    if !recipe.guidance_ranges.is_empty() {
+        line.left_out.push(tr!("core-guidance-in-a-part").to_owned());
+    }
     if recipe.seed_blend.is_some() {
         line.left_out.push(tr!("core-the-second-seed-sd").to_owned());
     }

@@ -230,7 +230,7 @@ core-write-1-computed-and = 1 (berechnet) und 0 (darf wiederverwendet werden) an
 core-write-a-number-for = eine Zahl für { $name } angeben
 core-is-not-one-of = { $name } gehört nicht zu { $known }
 core-write-name-value-in = name=value anstelle von { $pair } angeben
-core-words-and-loras-change = Wörter und LoRAs ändern sich im Lauf der Schritte mehr als { $most }-mal.
+core-words-and-loras-change = Wörter, LoRAs und Guidance ändern sich im Lauf der Schritte mehr als { $most }-mal.
 core-there-is-no-list = Es gibt keine Wortliste namens { $value }.
 core-has-a-bracket-that = hat eine nicht geschlossene Klammer (
 core-has-too-many-repetitions = hat zu viele Wiederholungen
@@ -304,6 +304,7 @@ core-outpainting-sd-cli-keeps = Outpainting: sd-cli behält die Größe des Bild
 core-the-last-step-sd = Der letzte Schritt: sd-cli führt alle aus.
 core-the-second-seed-sd = Der zweite Seed: sd-cli verwendet einen Seed.
 core-the-steps-of-an = Die Schritte eines früheren Bildes: sd-cli hat in allen Schritten dieselben Einstellungen.
+core-guidance-in-a-part = Guidance in einem Teil der Schritte: sd-cli hat eine Guidance für alle Schritte.
 core-inpainting-only-the-masked = Inpainting nur des maskierten Teils: sd-cli erzeugt das ganze Bild.
 core-the-mask = Die Maske
 core-the-start-picture = Das Startbild

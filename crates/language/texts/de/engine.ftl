@@ -86,7 +86,7 @@ engine-it-goes-on-after =
         [one] Es geht nach Schritt { $until_step } weiter: Das Bild hat { $steps } Schritt.
        *[other] Es geht nach Schritt { $until_step } weiter: Das Bild hat { $steps } Schritte.
     }
-engine-words-and-loras-do-not = Wörter und LoRAs ändern sich nicht im Lauf der Schritte: Mit { $looks_back } wird ein Bild als Ganzes berechnet. Die seines letzten Schritts werden genutzt.
+engine-words-and-loras-do-not = Wörter, LoRAs und Guidance ändern sich nicht im Lauf der Schritte: Mit { $looks_back } wird ein Bild als Ganzes berechnet. Die seines letzten Schritts werden genutzt.
 engine-write-fewer-changes-in = Weniger Änderungen in eckigen Klammern schreiben oder weniger Schritte wählen.
 engine-and-does-not-join = AND verbindet hier keine Prompts: Es wird als Wort gelesen.
 engine-break-means-nothing-to = BREAK bedeutet diesem Modell nichts: Es liest es als Wort.

@@ -230,7 +230,7 @@ core-write-1-computed-and = write 1 (computed) and 0 (may be reused), separated 
 core-write-a-number-for = write a number for { $name }
 core-is-not-one-of = { $name } is not one of { $known }
 core-write-name-value-in = write name=value in place of { $pair }
-core-words-and-loras-change = Words and LoRAs change more than { $most } times over the steps.
+core-words-and-loras-change = Words, LoRAs and guidance change more than { $most } times over the steps.
 core-there-is-no-list = There is no list of words named { $value }.
 core-has-a-bracket-that = has a bracket ( that is not closed
 core-has-too-many-repetitions = has too many repetitions
@@ -304,6 +304,7 @@ core-outpainting-sd-cli-keeps = Outpainting: sd-cli keeps the picture's size.
 core-the-last-step-sd = The last step: sd-cli runs all of them.
 core-the-second-seed-sd = The second seed: sd-cli uses one seed.
 core-the-steps-of-an = The steps of an earlier picture: sd-cli has the same settings in all steps.
+core-guidance-in-a-part = Guidance in a part of the steps: sd-cli has one guidance in all steps.
 core-inpainting-only-the-masked = Inpainting only the masked part: sd-cli generates the whole picture.
 core-the-mask = The mask
 core-the-start-picture = The start picture

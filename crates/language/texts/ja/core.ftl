@@ -230,7 +230,7 @@ core-write-1-computed-and = 1（計算する）と0（再利用してよい）�
 core-write-a-number-for = { $name }の数値を書いてください
 core-is-not-one-of = { $name }は{ $known }のいずれでもありません
 core-write-name-value-in = { $pair }の代わりに、名前=値の形で書いてください
-core-words-and-loras-change = 語とLoRAが、ステップの途中で{ $most }回を超えて変わります。
+core-words-and-loras-change = 語とLoRAとガイダンスが、ステップの途中で{ $most }回を超えて変わります。
 core-there-is-no-list = { $value }という名前の語のリストはありません。
 core-has-a-bracket-that = 閉じていない括弧(があります
 core-has-too-many-repetitions = 繰り返しが多すぎます
@@ -304,6 +304,7 @@ core-outpainting-sd-cli-keeps = アウトペイント：sd-cliは画像のサイ
 core-the-last-step-sd = 最後のステップ：sd-cliはすべてのステップを実行します。
 core-the-second-seed-sd = 2つ目のシード：sd-cliが使うシードは1つです。
 core-the-steps-of-an = 以前の画像のステップ：sd-cliではすべてのステップが同じ設定です。
+core-guidance-in-a-part = 一部のステップのガイダンス：sd-cliのガイダンスはすべてのステップで同じです。
 core-inpainting-only-the-masked = マスクした部分だけのインペイント：sd-cliは画像全体を生成します。
 core-the-mask = マスク
 core-the-start-picture = 開始画像

@@ -146,7 +146,13 @@ impl NextRecipe {
     #[must_use]
     pub fn unknown_loras(&self) -> Vec<String> {
         let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
-        names.filter(|name| lora_named(name, self.known_loras(&self.recipe)).is_none()).collect()
+        names.filter(|name| self.lora_named(name).is_none()).collect()
+    }
+
+    /// The known file that `<lora:name:strength>` of the prompt means.
+    #[must_use]
+    pub fn lora_named(&self, name: &str) -> Option<&Path> {
+        lora_named(name, self.known_loras(&self.recipe))
     }
 
     fn known_loras<'a>(&'a self, recipe: &'a Recipe) -> impl Iterator<Item = &'a Path> {

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use eframe::egui::{Area, Button, Context, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, Response, RichText, Ui, vec2};
+use eframe::egui::{
+    Area, Button, Context, Event, EventFilter, Frame, Id, ImeEvent, Key, Modifiers, Order, Rect, Response, RichText, Ui, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -58,6 +60,13 @@ impl Completion {
             typing.rect.is_some_and(|rect| ctx.input(|input| input.pointer.latest_pos()).is_some_and(|at| rect.contains(at)));
         if !ctx.memory(|memory| memory.has_focus(field)) && !is_over_list {
             forget(ctx, field);
+            return None;
+        }
+        // Enter and Tab that come with what an input method composes are its own. Without words its
+        // events come by themselves.
+        let composes =
+            |event: &Event| matches!(event, Event::Ime(ImeEvent::Preedit { text, .. } | ImeEvent::Commit(text)) if !text.is_empty());
+        if ctx.input(|input| input.events.iter().any(composes)) {
             return None;
         }
         let caret =

@@ -2,6 +2,7 @@
 
 pub(crate) mod canvas;
 mod canvas_cells;
+mod chips;
 mod completion;
 mod count;
 pub(crate) mod dropped;

@@ -7,13 +7,15 @@ use eframe::egui::cache::{ComputerMut, FrameCache};
 use eframe::egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
 use eframe::egui::text_edit::{TextEditOutput, TextEditState};
 use eframe::egui::{
-    Button, Color32, Context, Galley, Id, Label, Margin, Memory, Pos2, Response, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui,
+    Button, Color32, Context, Galley, Id, Label, Margin, Memory, Pos2, Response, ScrollArea, Shape, Stroke, TextBuffer, TextEdit,
+    TextStyle, Ui,
 };
 
 use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::tokens::{Marks, PromptField};
+use crate::gui::create::view::chips::draw_chips;
 use crate::gui::create::view::completion::{self, Completion};
 use crate::gui::create::view::{prompt_history, tokens};
 use crate::gui::history::caret_after_change;
@@ -113,8 +115,13 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
             let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, text, width, &marks(state, field, text.as_str()));
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
-            let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin);
+            // The chips lie between the field's ground and its text.
+            let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin).background_color(Color32::TRANSPARENT);
+            let below = ui.painter().add(Shape::Noop);
             let TextEditOutput { response, galley, galley_pos, .. } = edit.show(ui);
+            let chips = draw_chips(ui, state, field, &response.response, (&*galley, galley_pos), below, text);
+            chips.select_clicked(&response.response, text);
+            let hover = chips.hover(ui.ctx()).unwrap_or(hover);
             let response = response.response.on_hover_text_at_pointer(hover).accessible_name(name);
             if field == PromptField::Prompt {
                 point_at_phrase(&response, (&*galley, galley_pos), text, state, commands);
@@ -181,10 +188,8 @@ pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
 
 /// What the field is for, and the keys of its own.
 fn prompt_hover(ui: &Ui) -> String {
-    let keys = [Command::WeighWords(true), Command::WeighWords(false), Command::SwitchWords].map(|command| {
-        let shortcut = AnyCommand::from(command).shortcut();
-        shortcut.map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default()
-    });
+    let commands = [Command::WeighWords(true), Command::WeighWords(false), Command::SwitchWords];
+    let keys = commands.map(|command| AnyCommand::from(command).key_text(ui.ctx()));
     tr!("create-prompt-what-the-picture", keys = keys[0], keys_2 = keys[1], keys_3 = keys[2])
 }
 

@@ -4,20 +4,23 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, Context, CursorIcon, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke, Ui,
-    WidgetInfo, pos2, vec2,
+    Align, Align2, Context, CursorIcon, DragValue, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke,
+    Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::ruler::{Handle, Ruler, Track, act_name, first_computed, moved};
+use crate::gui::create::ruler::{
+    Handle, Ruler, Track, TrackControl, act_name, first_computed, moved, with_guidance_in, with_guidance_range,
+};
 use crate::gui::create::session::SessionPictureId;
+use crate::gui::icons::Icon;
 use crate::gui::memo::memoize;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, ROW_HEIGHT, command_button, small};
+use crate::gui::widgets::{self, ROW_HEIGHT, command_button, small, square_icon};
 use crate::settings::Fold;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{ROWS, Recipe};
 use atelier_language::{Language, chosen_language, tr};
 
 /// Height of the tracks where they are in sight, in points: more of them scroll, so that typing
@@ -27,6 +30,8 @@ const TRACKS_HEIGHT: f32 = 112.0;
 const TRACK_HEIGHT: f32 = 22.0;
 /// Width of the names of tracks, in points.
 const NAME_WIDTH: f32 = 110.0;
+/// Side of the buttons beside a name, in points.
+const BUTTON_SIDE: f32 = 20.0;
 /// Width of what takes the pointer at a border, in points.
 const HANDLE_WIDTH: f32 = 10.0;
 /// Steps have marks where each has so many points.
@@ -130,7 +135,12 @@ fn track_row(ui: &mut Ui, index: usize, track: &Track, steps: u32, state: &State
     ui.horizontal(|ui| {
         ui.allocate_ui_with_layout(vec2(NAME_WIDTH, TRACK_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
             ui.set_width(NAME_WIDTH);
-            ui.add(Label::new(small(&track.name, palette.weak)).truncate());
+            match track.control {
+                Some(control) => track_control(ui, track, control, state, commands),
+                None => {
+                    ui.add(Label::new(small(&track.name, palette.weak)).truncate());
+                }
+            }
         });
         let (whole, response) = ui.allocate_exact_size(vec2(ui.available_width(), TRACK_HEIGHT), Sense::hover());
         // Borders at the ends have room for their handles.
@@ -146,6 +156,35 @@ fn track_row(ui: &mut Ui, index: usize, track: &Track, steps: u32, state: &State
             }
         }
     });
+}
+
+/// Draws what is changed beside a track's name, and the name where there is room.
+fn track_control(ui: &mut Ui, track: &Track, control: TrackControl, state: &State, commands: &mut Commands) {
+    let recipe = &state.shared.next.recipe;
+    let is_pressed = |ui: &mut Ui, icon: Icon, words: &str| square_icon(ui, icon, words, BUTTON_SIDE).on_hover_text(words).clicked();
+    let changed = match control {
+        TrackControl::AddGuidance => {
+            ui.add(Label::new(small(&track.name, theme::palette(ui).weak)));
+            if is_pressed(ui, Icon::Plus, tr!("create-add-a-range-of")) { with_guidance_range(recipe) } else { None }
+        }
+        TrackControl::Guidance(index, guidance) => {
+            let mut asked = guidance;
+            let number = DragValue::new(&mut asked).range(ROWS.guidance.limits).speed(0.05).max_decimals(2);
+            let hover = tr!("create-guidance-in-these-steps");
+            let room = vec2(NAME_WIDTH - BUTTON_SIDE - ui.spacing().item_spacing.x, TRACK_HEIGHT);
+            ui.add_sized(room, number).on_hover_text(hover).accessible_name(track.name.as_str());
+            if is_pressed(ui, Icon::Close, &tr!("create-remove-this-range-of", name = track.name)) {
+                with_guidance_in(recipe, index, None)
+            } else if asked != guidance {
+                with_guidance_in(recipe, index, Some(asked))
+            } else {
+                None
+            }
+        }
+    };
+    if let Some(recipe) = changed {
+        commands.push(Command::ChangeRecipe(Box::new(recipe)));
+    }
 }
 
 /// Where so many steps end.

@@ -16,9 +16,9 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, LoraMode, ModelFiles, Person, PictureInfo,
-    PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, StepShare, TensorType, Upscale,
-    VaeFormat,
+    CacheMode, ControlImage, FamilySetting, FileRole, GuidanceRange, Hires, InitImage, LatentUpscaler, Lora, LoraMode, ModelFiles, Person,
+    PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, StepShare,
+    TensorType, Upscale, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -76,6 +76,7 @@ fn recipe() -> Recipe {
         height: 128,
         steps: 3,
         guidance: 1.1,
+        guidance_ranges: vec![GuidanceRange { guidance: 3.0, start: 0.25, end: 0.5 }],
         distilled_guidance: 0.1,
         sampler: Some(Sampler::Dpmpp2sA),
         scheduler: Some(Scheduler::Karras),

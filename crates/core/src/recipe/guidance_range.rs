@@ -1,0 +1,90 @@
+//! Another guidance in a part of the steps.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Recipe, steps_before};
+
+/// Another classifier-free guidance in a part of the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GuidanceRange {
+    /// The guidance in these steps; 1 switches it off.
+    pub guidance: f32,
+    /// Part of the steps after which it begins, 0 to 1.
+    pub start: f32,
+    /// Part of the steps after which it ends, 0 to 1.
+    pub end: f32,
+}
+
+impl GuidanceRange {
+    /// More of them are no recipe.
+    pub const MAX: usize = 8;
+
+    /// Steps of so many in which it acts: it begins after the first number of them, and ends after
+    /// the second.
+    #[must_use]
+    pub fn steps(&self, all: u32) -> Range<u32> {
+        steps_before(self.start, all)..steps_before(self.end, all)
+    }
+}
+
+impl Default for GuidanceRange {
+    fn default() -> Self {
+        Self { guidance: 1.0, start: 0.0, end: 1.0 }
+    }
+}
+
+impl Recipe {
+    /// The guidance over so many steps: the last step, from 1, of each range of them, and its
+    /// guidance. Where ranges overlap, the later in the list counts; neighbours differ.
+    #[must_use]
+    pub fn guidance_over_steps(&self, steps: u32) -> Vec<(u32, f32)> {
+        let ranges: Vec<(Range<u32>, f32)> = self.guidance_ranges.iter().map(|it| (it.steps(steps), it.guidance)).collect();
+        let mut ends: Vec<u32> =
+            ranges.iter().flat_map(|(range, _)| [range.start, range.end]).filter(|end| (1..steps).contains(end)).collect();
+        ends.push(steps);
+        ends.sort_unstable();
+        ends.dedup();
+        let mut over: Vec<(u32, f32)> = Vec::new();
+        for until in ends {
+            let acts = |(range, _): &&(Range<u32>, f32)| range.start < until && until <= range.end;
+            let guidance = ranges.iter().rfind(acts).map_or(self.guidance, |(_, guidance)| *guidance);
+            match over.last_mut().filter(|last| last.1 == guidance) {
+                Some(last) => last.0 = until,
+                None => over.push((until, guidance)),
+            }
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(ranges: &[(f32, f32, f32)]) -> Vec<(u32, f32)> {
+        let guidance_ranges = ranges.iter().map(|(guidance, start, end)| GuidanceRange { guidance: *guidance, start: *start, end: *end });
+        Recipe { guidance: 7.0, guidance_ranges: guidance_ranges.collect(), ..Recipe::default() }.guidance_over_steps(10)
+    }
+
+    #[test]
+    fn guidance_over_steps_is_in_ranges_that_differ() {
+        assert_eq!(over(&[]), [(10, 7.0)]);
+        assert_eq!(over(&[(1.0, 0.2, 0.5)]), [(2, 7.0), (5, 1.0), (10, 7.0)]);
+        assert_eq!(over(&[(1.0, 0.0, 1.0)]), [(10, 1.0)], "one range");
+        assert_eq!(over(&[(7.0, 0.2, 0.5)]), [(10, 7.0)], "the same guidance");
+        assert_eq!(over(&[(1.0, 0.0, 0.6), (3.0, 0.4, 1.0)]), [(4, 1.0), (10, 3.0)], "the later one counts");
+        assert_eq!(over(&[(1.0, 0.5, 0.2)]), [(10, 7.0)], "it never acts");
+    }
+
+    #[test]
+    fn a_negative_prompt_counts_where_some_steps_are_guided() {
+        let ranged = |guidance, range| {
+            let guidance_ranges = vec![GuidanceRange { guidance: range, end: 0.5, ..GuidanceRange::default() }];
+            Recipe { guidance, guidance_ranges, ..Recipe::default() }.uses_negative_prompt()
+        };
+        assert_eq!([ranged(1.0, 3.0), ranged(3.0, 1.0), ranged(1.0, 1.0)], [true, true, false]);
+    }
+}
