@@ -248,7 +248,7 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out
     #[cfg(unix)]
     fn a_process_that_a_test_left_behind_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let words = script(folder.path(), "echo out; echo err >&2; sleep 600 & echo $! > \"$1/left\"");
         let ending = run_once("/bin/sh", &words[1..], &folder.path().join("output")).unwrap();
         assert!(ending.status.success() && started.elapsed() < Duration::from_mins(5));

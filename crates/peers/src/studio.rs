@@ -92,7 +92,8 @@ impl Studio {
     /// Who answers at its address, and proofs of the tokens that it knows.
     pub(crate) fn identity(&self, challenge: &str) -> Result<Identity, StudioError> {
         let answer = self.runtime.block_on(async {
-            let asked = self.ask_json(Method::GET, &["atelier", "v1", "identity", challenge], None, StatusCode::OK);
+            let route = ["atelier", "v1", "identity", challenge];
+            let asked = self.ask_json(Method::GET, &route, None, StatusCode::OK);
             timeout(IDENTITY_WITHIN, asked).await.unwrap_or_else(|_| Err(self.unreachable(tr!("peers-no-answer-in-time"))))
         })?;
         Ok(Identity::read(&answer))
