@@ -88,6 +88,37 @@ fn mapped_files_make_the_same_bytes_wherever_weights_wait() {
     }
 }
 
+/// What is not in the system's cache is read past it (file_reader.h).
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_are_not_cached_make_the_same_bytes_wherever_weights_wait() {
+    let alone = alone();
+    for format in [tiny::Format::Safetensors, tiny::Format::Gguf] {
+        let files = tiny::zimage(&folder(&format!("not-cached-{format:?}")), &tiny::Options { format, ..deep_options() }).unwrap();
+        let paths = [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)];
+        let files: ModelFiles = paths.iter().cloned().collect();
+        for (placement, weight_type) in [
+            (placed("cpu", ""), None),
+            (placed("cpu", ""), Some(TensorType::Q8_0)),
+            (placed("all=GPU0", ""), None),
+            (placed("all=GPU0", "all=disk"), None),
+        ] {
+            let recipe = Recipe { files: files.clone(), placement, weight_type, ..recipe() };
+            let cached = alone.run(&recipe).pixels().to_vec();
+            alone.engine.handle().unload().unwrap();
+            for (_, path) in &paths {
+                let file = std::fs::File::open(path).unwrap();
+                // What was read of it before does not count any more.
+                file.set_modified(std::time::SystemTime::now()).unwrap();
+                file.sync_all().unwrap();
+                rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+            }
+            assert!(alone.run(&recipe).pixels() == cached, "{format:?}, {:?}, {weight_type:?}", recipe.placement);
+            alone.engine.handle().unload().unwrap();
+        }
+    }
+}
+
 #[test]
 fn where_a_model_does_not_fit_smaller_weights_are_offered_with_their_bytes() {
     let alone = alone();

@@ -74,6 +74,7 @@ const SHIM_SOURCES: &[&str] = &[
     "unused_tensors",
     "embeddings",
     "encoded_images",
+    "file_reader",
     "control",
     "noise_blend",
     "person_guide",

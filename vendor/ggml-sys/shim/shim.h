@@ -469,6 +469,10 @@ atelier_status atelier_convert(const char* input,
                                const atelier_callbacks* callbacks,
                                uint64_t* bytes);
 
+// Reads a part of a file as weights are read (file_reader.h). Returns how many of its bytes did not come through the system's cache; -1 where not
+// all of it could be read so, which is always so elsewhere than on Linux.
+int64_t atelier_read_file(const char* path, uint64_t offset, void* to, size_t count);
+
 // Opens a model. `encoders` identifies the text encoders: contexts with an equal one share encodings. Without `conditioning`, which may be
 // null, nothing is cached.
 atelier_status atelier_context_new(const sd_ctx_params_t* params,
