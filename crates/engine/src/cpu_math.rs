@@ -34,6 +34,14 @@ pub fn cpu_math() -> CpuMath {
     choose_cpu_math(None)
 }
 
+/// Name of the instruction set of Atelier's own kernels with which the processor computes, such as
+/// `avx512` or `amx-bf16`; `None` where it computes with the engine's, which is exact.
+#[must_use]
+pub fn kernels_name() -> Option<&'static str> {
+    cpu_math();
+    ffi::kernels_name()
+}
+
 /// Leaves flash attention out where somebody chose exact arithmetic over faster kernels, the
 /// diffusion module runs on the processor, and nobody insists on it: the engine's flash attention
 /// rounds to 16 bits there, and its own program leaves it out as well. A processor without kernels

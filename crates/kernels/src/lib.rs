@@ -80,6 +80,19 @@ impl Level {
     /// Every level, from the slowest.
     pub const ALL: [Self; 6] = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Bf16, Self::AmxBf16];
 
+    /// Name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Avx512Bf16 => "avx512-bf16",
+            Self::AmxBf16 => "amx-bf16",
+        }
+    }
+
     /// Factors are rounded to bfloat16.
     #[must_use]
     pub const fn rounds_to_bf16(self) -> bool {

@@ -80,6 +80,14 @@ pub(super) fn has_cpu_kernels() -> bool {
     !CHOSEN.load(Ordering::Acquire).is_null()
 }
 
+/// Name of the instruction set of the kernels of ours with which the processor computes; `None`
+/// where it computes with the engine's own.
+pub(crate) fn kernels_name() -> Option<&'static str> {
+    let kernels = chosen()?;
+    let is_chosen = |level: &Level| level.kernels().is_some_and(|it| std::ptr::eq(it, kernels));
+    Level::ALL.into_iter().find(is_chosen).map(Level::name)
+}
+
 /// The chosen functions. A table with none is not registered.
 fn chosen() -> Option<&'static Kernels> {
     // SAFETY: null or a reference to a constant.
