@@ -8,7 +8,7 @@ use moxcms::ColorProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExportFormat, Metadata, export_picture, read_fine_image, read_image, write_picture};
+use crate::{ExportFormat, ExportLoss, Metadata, export_picture, read_fine_image, read_image, write_picture};
 use atelier_core::recipe::ImageSource;
 
 const SIZE: (u32, u32) = (23, 17);
@@ -201,7 +201,7 @@ fn a_copy_keeps_what_its_format_can_keep() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("a.png"), &picture(Form::Rgba8, 5), Some(display_p3()));
     for (format, keeps_alpha) in [(ExportFormat::WebP, true), (ExportFormat::Jpeg { quality: 95 }, false), (ExportFormat::Png, true)] {
-        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap();
+        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap().path;
         let copy = read_fine_image(&ImageSource::File(path.clone())).unwrap();
         let fine = copy.fine().unwrap_or_else(|| panic!("{}", path.display()));
         assert_eq!((fine.has_alpha, fine.profile.is_some()), (keeps_alpha, true), "{}", path.display());
@@ -209,6 +209,35 @@ fn a_copy_keeps_what_its_format_can_keep() {
             assert_eq!(eight(&copy), picture(Form::Rgba8, 5).as_bytes(), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn what_a_copys_format_cannot_keep_is_told() {
+    use ExportLoss::{SixteenBits, Transparency};
+
+    let folder = tempfile::tempdir().unwrap();
+    let jpeg = ExportFormat::Jpeg { quality: 90 };
+    for (form, format, expected) in [
+        (Form::Rgba16, jpeg, &[Transparency, SixteenBits][..]),
+        (Form::Rgba16, ExportFormat::WebP, &[SixteenBits]),
+        (Form::Rgba16, ExportFormat::Png, &[]),
+        (Form::GreyAlpha8, jpeg, &[Transparency]),
+        (Form::GreyAlpha8, ExportFormat::WebP, &[]),
+        (Form::Grey16, jpeg, &[SixteenBits]),
+        (Form::Rgb8, jpeg, &[]),
+    ] {
+        let source = folder.path().join("a.png");
+        write(&source, &picture(form, 6), None);
+        for keeps_metadata in [false, true] {
+            let copy = export_picture(&source, &folder.path().join("out"), format, keeps_metadata).unwrap();
+            assert_eq!(copy.losses, expected, "{form:?}, {format:?}");
+        }
+    }
+    let metadata = Metadata { parameters: Some("a lake, ".repeat(5_000)), recipe: None };
+    let source = folder.path().join("b.png");
+    write_picture(&source, &Rgb8::new(1, 1, vec![0; 3]).unwrap(), &metadata).unwrap();
+    let copy = export_picture(&source, &folder.path().join("out"), ExportFormat::WebP, true).unwrap();
+    assert_eq!(copy.losses, [ExportLoss::Settings]);
 }
 
 #[test]
