@@ -13,8 +13,9 @@ use atelier_core::placement::ModuleSet;
 use atelier_core::recipe::{FileRole, Lora, LoraMode, ModelFiles, PlacementText, Recipe};
 use atelier_engine::Event;
 use support::alone::alone;
-use support::{folder, recipe};
-use testkit::adapters::{AdapterFiles, AdapterKind, RANK, zimage};
+use support::{distance, folder, recipe};
+use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, sd15, zimage};
+use testkit::families;
 use testkit::layouts::{Form, Scales, fp8, renamed, with_last_bytes, with_metadata};
 use testkit::tiny;
 
@@ -58,12 +59,6 @@ fn with_module(files: &ModelFiles, module: &Path) -> ModelFiles {
     files
 }
 
-/// Root of the mean square of the differences of two pictures.
-fn distance(a: &[u8], b: &[u8]) -> f64 {
-    let sum: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();
-    (sum / a.len() as f64).sqrt()
-}
-
 /// The distance of a picture with an adapter from that with the merged module, as a part of the
 /// base's distance from it.
 fn ratio(run: impl Fn(&ModelFiles, &[Lora]) -> Vec<u8>, base: &ModelFiles, written: &AdapterFiles) -> f64 {
@@ -88,6 +83,34 @@ fn every_kind_in_every_name_is_the_change_merged_by_hand() {
             let ratio = ratio(run, &base, &written);
             assert!(ratio < 0.15, "{kind:?} in the names of {name}: {ratio}");
         }
+    }
+}
+
+/// Convolutions, cores, norms and biases, which a UNet has.
+#[test]
+fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
+    let it = alone("GPU0:4,GPU1:4");
+    let dir = folder("adapters-unet");
+    let parts = families::reading("sd15").into_iter();
+    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let model = base.get(FileRole::Model).unwrap().to_owned();
+    for kind in ConvolutionKind::ALL {
+        let written = sd15(&dir, &model, kind).unwrap();
+        let mut by_hand = base.clone();
+        by_hand.set(FileRole::Model, &written.merged);
+        for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
+            let run = |files: &ModelFiles, loras: &[Lora]| {
+                let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, steps: 1, ..recipe() });
+                assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {lora_mode}");
+                said.pixels().to_vec()
+            };
+            let (plain, right) = (run(&base, &[]), run(&by_hand, &[]));
+            let change = distance(&plain, &right);
+            assert!(change > 1.0, "{kind:?}: a change of {change} levels shows nothing");
+            let ratio = distance(&run(&base, &[Lora::new(written.adapter.clone(), 1.0)]), &right) / change;
+            assert!(ratio < 0.15, "{kind:?}, {lora_mode}: {ratio}");
+        }
+        std::fs::remove_file(&written.merged).unwrap();
     }
 }
 

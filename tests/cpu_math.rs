@@ -12,7 +12,8 @@ use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::recipe::{FileRole, ModelFiles};
 use atelier_library::{BUILTIN_VARIABLE, Builtin};
 use atelier_media::read_metadata;
-use support::{files, folder};
+use support::{distance, files, folder};
+use testkit::adapters::{AdapterKind, zimage};
 use testkit::families;
 
 const FLAGS: [(&str, FileRole); 6] = [
@@ -86,6 +87,27 @@ fn each_family_makes_nearly_the_same_picture_in_f32() {
         assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3", &[], &[]).0), "{name}: the number of threads changes the picture");
         let apart = picture_of(&files, &home, "f32", "1", &[("GGML_CPU_DISABLE_FUSION", "1")], &[]).0;
         assert_eq!(got, pixels(&apart), "{name}: what is computed at once is not the same as one after the other");
+    }
+}
+
+#[test]
+fn adapters_are_the_change_merged_by_hand_in_each_arithmetic() {
+    let home = folder("cpu-math-adapters");
+    let base = files();
+    let module = base.get(FileRole::Diffusion).unwrap();
+    let adapters = AdapterKind::ALL.map(|kind| (kind, zimage(&home, module, kind, |layer| format!("diffusion_model.{layer}")).unwrap()));
+    for math in ["exact", "f32", "bf16"] {
+        let picture = |files: &ModelFiles, more: &[&str]| pixels(&picture_of(files, &home, math, "1", &[], more).0);
+        let plain = picture(&base, &[]);
+        for (kind, written) in &adapters {
+            let mut merged = base.clone();
+            merged.set(FileRole::Diffusion, &written.merged);
+            let by_hand = picture(&merged, &[]);
+            let change = distance(&plain, &by_hand);
+            assert!(change > 1.0, "{kind:?}, {math}: a change of {change} levels shows nothing");
+            let ratio = distance(&picture(&base, &["--lora", written.adapter.to_str().unwrap()]), &by_hand) / change;
+            assert!(ratio < 0.15, "{kind:?}, {math}: {ratio}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe, TensorType};
+use atelier_core::recipe::{FileRole, ModelFiles, PredictionType, Recipe, TensorType};
 use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
@@ -142,6 +142,54 @@ fn fp8_is_computed_as_the_values_that_it_means_in_every_part() {
             assert_ne!(converted, stored, "{role:?}, {scales:?}");
         }
     }
+}
+
+#[test]
+fn an_autoencoder_may_have_prefixes_and_decodes_without_its_encoder() {
+    let engine = Engine::start();
+    let dir = folder("layouts-autoencoder");
+    let parts = families::family("zimage-vae", &dir).unwrap().into_iter();
+    let whole: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let run = |files: &ModelFiles| engine.run(&Recipe { files: files.clone(), steps: 1, ..recipe() }).pixels().to_vec();
+    let right = run(&whole);
+    assert!(right.iter().any(|value| *value != right[0]), "a picture of one colour");
+    let layouts: [(&str, fn(&str) -> Option<String>); 3] = [
+        ("first-stage", |name| Some(format!("first_stage_model.{name}"))),
+        ("prefix", |name| Some(format!("vae.{name}"))),
+        ("decoder", |name| (!name.starts_with("encoder.")).then(|| name.to_owned())),
+    ];
+    for (layout, name) in layouts {
+        let vae = renamed(whole.get(FileRole::Vae).unwrap(), &dir.join(format!("{layout}.safetensors")), name).unwrap();
+        let mut files = whole.clone();
+        files.set(FileRole::Vae, vae);
+        let checked = check_files(&files, &[]).unwrap_or_else(|problem| panic!("{layout}: {problem}"));
+        assert_eq!(checked.encodes_pictures, layout != "decoder", "{layout}");
+        assert_eq!(run(&files), right, "{layout}");
+    }
+}
+
+#[test]
+fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
+    let engine = Engine::start();
+    let dir = folder("layouts-prediction");
+    let picture = |marks: &[&str], prediction| {
+        let parts = families::reading("sd15").into_iter().map(|(key, mut part)| {
+            if let (true, Part::Draft(draft)) = (key == "model", &mut part) {
+                for mark in marks {
+                    draft.add(mark, &[1]);
+                }
+            }
+            (FileRole::from_key(key).unwrap(), part.write(&dir, key).unwrap())
+        });
+        let files = parts.collect();
+        engine.run(&Recipe { files, prediction, steps: 2, ..recipe() }).pixels().to_vec()
+    };
+    let (noise, velocity) = (picture(&[], None), picture(&["v_pred"], None));
+    assert_ne!(noise, velocity);
+    assert_eq!(picture(&[], Some(PredictionType::V)), velocity);
+    assert_eq!(picture(&["v_pred"], Some(PredictionType::Eps)), noise, "the setting wins");
+    let without_signal = picture(&["v_pred", "ztsnr"], None);
+    assert!(without_signal != velocity && without_signal != noise, "the schedule begins from noise alone");
 }
 
 #[test]

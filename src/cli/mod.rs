@@ -3,9 +3,9 @@
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
 //! (`job`). Invariants: standard output carries paths or, with `--json`, one event a line (`json`),
-//! and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags, 130 cancelled; both outputs
-//! go through one filter (`plain_text`), so no stranger's text steers a terminal. Not here: how
-//! pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
+//! and nothing else; the exit code is one of `exit`'s; both outputs go through one filter
+//! (`plain_text`), so no stranger's text steers a terminal. Not here: how pictures are made (the
+//! engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
 mod doctor;

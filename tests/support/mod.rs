@@ -51,6 +51,12 @@ pub(crate) fn recipe() -> Recipe {
     }
 }
 
+/// Root of the mean square of the differences of two pictures.
+pub(crate) fn distance(a: &[u8], b: &[u8]) -> f64 {
+    let sum: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();
+    (sum / a.len() as f64).sqrt()
+}
+
 /// Memory of this process that is in RAM, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();

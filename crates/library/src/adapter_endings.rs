@@ -24,14 +24,19 @@ const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);
 /// A change of vectors that are looked up, which no product of matrices is.
 pub(crate) const EMBEDDING_TABLE: &str = "LoRA of an embedding table";
 const OWN_BIAS: Ending = Unknown("LoRA with biases");
+const OF_XLABS: Ending = Unknown("LoRA of XLabs' trainer");
 
 /// Longer ones before those they end with.
-const ENDINGS: [(&str, Ending); 52] = [
+const ENDINGS: [(&str, Ending); 63] = [
     (".lora_linear_layer.down.weight", DOWN),
     (".lora_linear_layer.up.weight", UP),
     ("_lora.down.weight", DOWN),
     ("_lora.up.weight", UP),
     ("_lora.mid.weight", MIDDLE),
+    ("_lora1.down.weight", OF_XLABS),
+    ("_lora1.up.weight", OF_XLABS),
+    ("_lora2.down.weight", OF_XLABS),
+    ("_lora2.up.weight", OF_XLABS),
     (".lora.down.weight", DOWN),
     (".lora.up.weight", UP),
     (".lora.mid.weight", MIDDLE),
@@ -70,6 +75,13 @@ const ENDINGS: [(&str, Ending); 52] = [
     (".boft_s", Unknown("BOFT")),
     (".vera_lambda_b", Unknown("VeRA")),
     (".vera_lambda_d", Unknown("VeRA")),
+    (".vblora_logits_A", Unknown("VB-LoRA")),
+    (".randlora_lambda", Unknown("RandLora")),
+    (".delora_lambda", Unknown("DeLoRA")),
+    (".fourierft_spectrum", Unknown("FourierFT")),
+    (".bone_block", Unknown("Bone")),
+    (".road_theta", Unknown("RoAd")),
+    (".hra_u", Unknown("HRA")),
     (".ia3_l", Unknown("IA3")),
     (".on_input", Unknown("IA3")),
     (".a1", Unknown("GLoRA")),
@@ -150,6 +162,8 @@ mod tests {
             ("a.diff_b", "a", Bias),
             ("a.w_norm", "a", Weight("diff")),
             ("oft_unet_a.oft_blocks", "oft_unet_a", Unknown("OFT")),
+            ("a.hra_u.weight", "a", Unknown("HRA")),
+            ("double_blocks.0.processor.qkv_lora1.down.weight", "double_blocks.0.processor.qkv", OF_XLABS),
             ("a.lora_B.default.bias", "a", OWN_BIAS),
             ("a.embed_tokens.lora_embedding_A", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),
             ("a.embed_tokens.lora_embedding_B.default", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),

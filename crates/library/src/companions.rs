@@ -9,7 +9,7 @@ use super::adapter_endings::is_of_adapter;
 use super::container::{Contents, Flaw, TensorInfo, shown};
 
 /// What one of these beside a weight says of a file.
-const FORMS: [(&str, &str); 16] = [
+const FORMS: [(&str, &str); 18] = [
     (".weight.absmax", "quantised by bitsandbytes (NF4 or FP4)"),
     (".weight.nested_absmax", "quantised by bitsandbytes (NF4 or FP4)"),
     (".weight.quant_map", "quantised by bitsandbytes (NF4 or FP4)"),
@@ -26,6 +26,8 @@ const FORMS: [(&str, &str); 16] = [
     (".wtscale", "quantised by SVDQuant"),
     (".weight_packed", "packed by compressed-tensors"),
     (".weight_zero_point", "quantised with zero points"),
+    (".weight._data", "quantised by Quanto"),
+    (".W_q", "quantised by HQQ"),
 ];
 
 /// Scales of a weight's values, which the engine applies.
@@ -156,6 +158,8 @@ mod tests {
             (("U8", &[64, 1]), (".weight.absmax", "F32", &[2]), "quantised by bitsandbytes (NF4 or FP4)"),
             (("U8", &[64, 1]), (".weight.quant_state.bitsandbytes__nf4", "U8", &[90]), "quantised by bitsandbytes (NF4)"),
             (("F16", &[4, 32]), (".SCB", "F32", &[4]), "quantised by bitsandbytes (INT8)"),
+            (("F16", &[4, 32]), (".W_q", "U8", &[2, 32]), "quantised by HQQ"),
+            (("F16", &[4, 32]), (".weight._data", "F8_E4M3", &[4, 32]), "quantised by Quanto"),
             (("F16", &[4, 32]), (".weight_scale", "F32", &[]), "scaled in a way of its own"),
             (("F8_E4M3", &[4, 32]), (".codebook", "F16", &[256]), "fp8 with a scale of its own kind"),
         ] {

@@ -10,7 +10,7 @@ use image::codecs::webp::WebPEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
 use atelier_core::paths;
-use atelier_core::recipe::{FineColours, ImageSource, Rgb8};
+use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
 
 use super::fine::{eight_bits, over_white};
 use super::png::encode;
@@ -57,18 +57,37 @@ impl ExportFormat {
     }
 }
 
+/// What a picture has and a format does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportLoss {
+    /// Transparency, which becomes white.
+    Transparency,
+    /// Sixteen bits a sample, of which eight are left.
+    SixteenBits,
+    /// Settings of a longer text than the format's block holds.
+    Settings,
+}
+
+/// A copy of a picture on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportedPicture {
+    pub path: PathBuf,
+    pub losses: Vec<ExportLoss>,
+}
+
 /// Writes a copy of a picture into a folder, under its own name with the format's ending, or with a
-/// number where that is taken, and returns its path. With `keeps_metadata`, JPEG and WebP get the
-/// text that A1111 writes; the recipe of Atelier is in PNG alone. Blocks.
+/// number where that is taken. With `keeps_metadata`, JPEG and WebP get the text that A1111 writes;
+/// the recipe of Atelier is in PNG alone. Blocks.
 ///
 /// # Errors
 /// If the picture cannot be read, or the copy cannot be written.
-pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<PathBuf, PictureError> {
-    let bytes = export_bytes(source, format, keeps_metadata)?;
+pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<ExportedPicture, PictureError> {
+    let (bytes, losses) = copy_of(source, format, keeps_metadata)?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = format.ending();
     let names = (1..10_000).map(|n| if n == 1 { format!("{stem}.{ending}") } else { format!("{stem} ({n}).{ending}") });
-    paths::write_new(folder, names, |file| file.write_all(&bytes)).map_err(|error| PictureError::write(folder, error))
+    let path = paths::write_new(folder, names, |file| file.write_all(&bytes)).map_err(|error| PictureError::write(folder, error))?;
+    Ok(ExportedPicture { path, losses })
 }
 
 /// The bytes of such a copy.
@@ -76,13 +95,29 @@ pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_
 /// # Errors
 /// If the picture cannot be read.
 pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<Vec<u8>, PictureError> {
+    copy_of(source, format, keeps_metadata).map(|(bytes, _)| bytes)
+}
+
+fn copy_of(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<(Vec<u8>, Vec<ExportLoss>), PictureError> {
     let metadata = if keeps_metadata { read_metadata(source).ok() } else { None };
     if let (ExportFormat::Png, Some(_)) = (format, &metadata) {
-        return fs::read(source).map_err(|error| PictureError::read(source, error));
+        return fs::read(source).map(|bytes| (bytes, Vec::new())).map_err(|error| PictureError::read(source, error));
     }
     let image = read_fine_image(&ImageSource::File(source.to_owned()))?;
-    let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MAX_EXIF_TEXT);
-    encode_as(&image, format, text.as_deref())
+    let mut losses = losses(&image, format);
+    let mut text = metadata.and_then(|it| it.parameters);
+    if text.as_ref().is_some_and(|text| text.len() > MAX_EXIF_TEXT) {
+        text = None;
+        losses.push(ExportLoss::Settings);
+    }
+    Ok((encode_as(&image, format, text.as_deref())?, losses))
+}
+
+fn losses(image: &Rgb8, format: ExportFormat) -> Vec<ExportLoss> {
+    let (Some(fine), false) = (image.fine(), format == ExportFormat::Png) else { return Vec::new() };
+    let alpha = (fine.has_alpha && format != ExportFormat::WebP).then_some(ExportLoss::Transparency);
+    let bits = matches!(fine.samples, Samples::Sixteen(_)).then_some(ExportLoss::SixteenBits);
+    alpha.into_iter().chain(bits).collect()
 }
 
 /// The bytes of a picture that is in no file, without settings.
@@ -177,11 +212,11 @@ mod tests {
         for (format, name) in
             [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")]
         {
-            let kept = export_picture(&source, &to, format, true).unwrap();
+            let kept = export_picture(&source, &to, format, true).unwrap().path;
             assert_eq!(kept, to.join(name));
             let settings = read_settings(&kept).unwrap();
             assert_eq!((settings.width, settings.height), (16, 8));
-            let stripped = export_picture(&source, &to, format, false).unwrap();
+            let stripped = export_picture(&source, &to, format, false).unwrap().path;
             assert!(stripped.file_name().unwrap().to_str().unwrap().starts_with("a lake (2)."), "{}", stripped.display());
             let bytes = fs::read(&stripped).unwrap();
             for word in [&b"lake"[..], b"Seed", b"atelier", b"UNICODE", b"Exif"] {

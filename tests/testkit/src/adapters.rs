@@ -1,5 +1,5 @@
-//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage), each
-//! beside the module with the same change merged by hand.
+//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage) and for a
+//! UNet, each beside the module with the same change merged by hand.
 
 use std::collections::HashMap;
 use std::io;
@@ -158,12 +158,7 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
 
     let files =
         AdapterFiles { adapter: dir.join(format!("{kind:?}.safetensors")), merged: dir.join(format!("{kind:?}-merged.safetensors")) };
-    let adapter: Vec<_> = adapter
-        .into_iter()
-        .map(|(name, shape, values)| (name, shape, values.iter().flat_map(|it| f16::from_f32(*it).to_le_bytes()).collect::<Vec<u8>>()))
-        .collect();
-    let views = adapter.iter().map(|(name, shape, data)| Ok((name, TensorView::new(Dtype::F16, shape.clone(), data)?)));
-    write(&files.adapter, views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>().map_err(io::Error::other)?)?;
+    write_halves(&files.adapter, &adapter)?;
     let merged: HashMap<String, Vec<u8>> =
         merged.into_iter().map(|(name, matrix)| (name, matrix.values.iter().flat_map(|it| it.to_le_bytes()).collect())).collect();
     let views = module.tensors().into_iter().map(|(name, view)| match merged.get(&name) {
@@ -176,4 +171,150 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
 
 fn write<N: AsRef<str> + Ord + std::fmt::Display>(path: &Path, views: Vec<(N, TensorView<'_>)>) -> io::Result<()> {
     safetensors::serialize_to_file(views, None, path).map_err(io::Error::other)
+}
+
+/// Kinds of changes of a UNet's first residual block that no matrix has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvolutionKind {
+    /// Two halves with a core between them.
+    LoraCore,
+    /// The product of two changes with cores, value by value.
+    LohaCore,
+    /// A Kronecker product, of which the second factor has a core.
+    LokrCore,
+    /// A Kronecker product, of which the second factor has two halves.
+    Lokr,
+    /// Differences of a norm's weight and bias, and of the convolution's bias.
+    NormAndBias,
+}
+
+impl ConvolutionKind {
+    pub const ALL: [Self; 5] = [Self::LoraCore, Self::LohaCore, Self::LokrCore, Self::Lokr, Self::NormAndBias];
+}
+
+/// Points of the kernel.
+const AREA: usize = 9;
+
+/// `[rows, inputs * AREA]` of a core `[RANK, RANK * AREA]` between `[RANK, rows]` and `[RANK,
+/// inputs]`, as `LyCORIS` puts them together.
+fn with_core(core: &Matrix, a: &Matrix, b: &Matrix) -> Matrix {
+    Matrix::made(a.columns, b.columns * AREA, |row, column| {
+        let (input, point) = (column / AREA, column % AREA);
+        let inner = |outer: usize| (0..RANK).map(|at| core.at(outer, at * AREA + point) * b.at(at, input)).sum::<f32>();
+        (0..RANK).map(|outer| a.at(outer, row) * inner(outer)).sum()
+    })
+}
+
+/// Writes an adapter of this kind for the first residual block of a whole Stable Diffusion 1.5 at
+/// `base`, in kohya's names, into `dir`, and the model with its change.
+///
+/// # Errors
+/// Files that cannot be read or written, or another model.
+pub fn sd15(dir: &Path, base: &Path, kind: ConvolutionKind) -> io::Result<AdapterFiles> {
+    const OURS: &str = "model.diffusion_model.input_blocks.1.0.in_layers";
+    const THEIRS: &str = "lora_unet_down_blocks_0_resnets_0";
+    let bytes = std::fs::read(base)?;
+    let model = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let weight = format!("{OURS}.2.weight");
+    let shape = model.tensor(&weight).map_err(io::Error::other)?.shape().to_vec();
+    let (rows, inputs) = (shape[0], shape[1]);
+    let random = |name: &str, rows, columns, deviation| Matrix::random(&format!("{kind:?} {name}"), rows, columns, deviation);
+    let mut adapter: Vec<(String, Vec<usize>, Vec<f32>)> = Vec::new();
+    let mut add = |end: &str, shape: &[usize], matrix: &Matrix| {
+        adapter.push((format!("{THEIRS}_{end}"), shape.to_vec(), matrix.values.clone()));
+    };
+    let core_shape = [RANK, RANK, 3, 3];
+    let w1 = random("w1", 4, 4, 0.5);
+    let kronecker = |w2: &Matrix| {
+        let (block, width) = (w2.rows(), w2.columns / AREA);
+        Matrix::made(rows, inputs * AREA, |row, column| {
+            let (input, point) = (column / AREA, column % AREA);
+            w1.at(row / block, input / width) * w2.at(row % block, (input % width) * AREA + point)
+        })
+    };
+    let mut changes: Vec<(String, Matrix)> = Vec::new();
+    let scale = |matrix: &Matrix, by: f32| Matrix { columns: matrix.columns, values: matrix.values.iter().map(|it| it * by).collect() };
+    match kind {
+        ConvolutionKind::LoraCore => {
+            let (core, a, b) = (random("t", RANK, RANK * AREA, 0.5), random("a", RANK, rows, 0.6), random("b", RANK, inputs, 0.6));
+            add("conv1.lora_up.weight", &[rows, RANK, 1, 1], &Matrix::made(rows, RANK, |row, rank| a.at(rank, row)));
+            add("conv1.lora_mid.weight", &core_shape, &core);
+            add("conv1.lora_down.weight", &[RANK, inputs, 1, 1], &b);
+            changes.push((weight, scale(&with_core(&core, &a, &b), 0.5)));
+        }
+        ConvolutionKind::LohaCore => {
+            let factor = |end: &str| {
+                let core = random(&format!("t{end}"), RANK, RANK * AREA, 0.5);
+                (core, random(&format!("a{end}"), RANK, rows, 0.6), random(&format!("b{end}"), RANK, inputs, 0.6))
+            };
+            let pairs = [factor("1"), factor("2")];
+            for (end, (core, a, b)) in ["1", "2"].iter().zip(&pairs) {
+                add(&format!("conv1.hada_t{end}"), &core_shape, core);
+                add(&format!("conv1.hada_w{end}_a"), &[RANK, rows], a);
+                add(&format!("conv1.hada_w{end}_b"), &[RANK, inputs], b);
+            }
+            let [first, second] = pairs.map(|(core, a, b)| with_core(&core, &a, &b));
+            let product = Matrix::made(rows, inputs * AREA, |row, column| first.at(row, column) * second.at(row, column));
+            changes.push((weight, scale(&product, 0.5)));
+        }
+        ConvolutionKind::LokrCore => {
+            let core = random("t", RANK, RANK * AREA, 0.5);
+            let (a, b) = (random("a", RANK, rows / 4, 0.6), random("b", RANK, inputs / 4, 0.6));
+            add("conv1.lokr_w1", &[4, 4], &w1);
+            add("conv1.lokr_t2", &core_shape, &core);
+            add("conv1.lokr_w2_a", &[RANK, rows / 4], &a);
+            add("conv1.lokr_w2_b", &[RANK, inputs / 4], &b);
+            changes.push((weight, scale(&kronecker(&with_core(&core, &a, &b)), 0.5)));
+        }
+        ConvolutionKind::Lokr => {
+            let (a, b) = (random("a", rows / 4, RANK, 0.5), random("b", RANK, inputs / 4 * AREA, 0.2));
+            add("conv1.lokr_w1", &[4, 4], &w1);
+            add("conv1.lokr_w2_a", &[rows / 4, RANK], &a);
+            add("conv1.lokr_w2_b", &[RANK, inputs / 4 * AREA], &b);
+            changes.push((weight, scale(&kronecker(&a.product(&b)), 0.5)));
+        }
+        ConvolutionKind::NormAndBias => {
+            for (end, ours, size) in
+                [("norm1.w_norm", "0.weight", inputs), ("norm1.b_norm", "0.bias", inputs), ("conv1.diff_b", "2.bias", rows)]
+            {
+                let change = random(end, 1, size, 0.5);
+                add(end, &[size], &change);
+                changes.push((format!("{OURS}.{ours}"), change));
+            }
+        }
+    }
+    if kind != ConvolutionKind::NormAndBias {
+        add("conv1.alpha", &[], &Matrix { columns: 1, values: vec![2.0] });
+    }
+
+    let files =
+        AdapterFiles { adapter: dir.join(format!("{kind:?}.safetensors")), merged: dir.join(format!("{kind:?}-merged.safetensors")) };
+    write_halves(&files.adapter, &adapter)?;
+    let mut merged = Vec::new();
+    for (name, change) in &changes {
+        let view = model.tensor(name).map_err(io::Error::other)?;
+        let own = if view.dtype() == Dtype::F32 { floats(view.data()) } else { halves(view.data()) };
+        let sum: Vec<u8> = own.iter().zip(&change.values).flat_map(|(own, change)| (own + change).to_le_bytes()).collect();
+        merged.push((name, view.shape().to_vec(), sum));
+    }
+    let views = model.tensors().into_iter().map(|(name, view)| match merged.iter().find(|(it, ..)| **it == name) {
+        Some((_, shape, data)) => Ok((name, TensorView::new(Dtype::F32, shape.clone(), data)?)),
+        None => Ok((name, view)),
+    });
+    write(&files.merged, views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>().map_err(io::Error::other)?)?;
+    Ok(files)
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|it| f32::from_le_bytes([it[0], it[1], it[2], it[3]])).collect()
+}
+
+/// Writes an adapter's tensors in F16.
+fn write_halves(path: &Path, adapter: &[(String, Vec<usize>, Vec<f32>)]) -> io::Result<()> {
+    let adapter: Vec<_> = adapter
+        .iter()
+        .map(|(name, shape, values)| (name, shape, values.iter().flat_map(|it| f16::from_f32(*it).to_le_bytes()).collect::<Vec<u8>>()))
+        .collect();
+    let views = adapter.iter().map(|(name, shape, data)| Ok((*name, TensorView::new(Dtype::F16, (*shape).clone(), data)?)));
+    write(path, views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>().map_err(io::Error::other)?)
 }

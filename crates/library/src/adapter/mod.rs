@@ -66,6 +66,13 @@ pub(crate) fn place(
     model: &[(FileRole, &IdentifiedFile)],
 ) -> Result<AdapterNames, Problem> {
     if !adapter.kind.is_lora {
+        let is_unknown = adapter.kind.role.is_none() && adapter.kind.family.is_none();
+        // Endings that models' own tensors have too tell the kind of what is no model.
+        if let Err(problem) = changes(name, adapter)
+            && is_unknown
+        {
+            return Err(problem);
+        }
         return Err(Problem::new(
             tr!("library-is-not-a-lora", name, described = adapter.kind.described()),
             tr!("library-remove-it-from-the-loras-or-choose-another-file"),

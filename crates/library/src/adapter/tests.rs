@@ -350,6 +350,22 @@ fn refusals_name_the_cause() {
         ),
         (
             &[
+                ("diffusion_model.layers.0.attention.out.a1.weight", &[4, 256]),
+                ("diffusion_model.layers.0.attention.out.a2.weight", &[256, 4]),
+            ],
+            "a.safetensors is of a kind that the engine does not compute: GLoRA (diffusion_model.layers.0.attention.out.a1.weight).",
+        ),
+        (
+            &[("lycoris_layers_0_attention_out.weight", &[256]), ("lycoris_layers_0_attention_out.on_input", &[])],
+            "a.safetensors is of a kind that the engine does not compute: IA3 (lycoris_layers_0_attention_out.on_input).",
+        ),
+        (
+            &[("double_blocks.0.processor.qkv_lora1.down.weight", &[4, 256]), ("double_blocks.0.processor.qkv_lora1.up.weight", &[768, 4])],
+            "a.safetensors is of a kind that the engine does not compute: LoRA of XLabs' trainer \
+            (double_blocks.0.processor.qkv_lora1.down.weight).",
+        ),
+        (
+            &[
                 ("base_model.model.model.embed_tokens.lora_embedding_A", &[4, 1000]),
                 ("base_model.model.model.embed_tokens.lora_embedding_B", &[64, 4]),
             ],

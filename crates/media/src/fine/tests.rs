@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use image::{DynamicImage, ImageBuffer, ImageEncoder, Luma, LumaA, Rgb, Rgba};
+use image::{DynamicImage, ImageBuffer, ImageEncoder, Luma, LumaA, Rgb, Rgba, RgbaImage};
 use moxcms::ColorProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExportFormat, Metadata, export_picture, read_fine_image, read_image, write_picture};
+use crate::{ExportFormat, ExportLoss, Metadata, export_picture, read_fine_image, read_image, write_picture};
 use atelier_core::recipe::ImageSource;
 
 const SIZE: (u32, u32) = (23, 17);
@@ -17,6 +17,8 @@ const SIZE: (u32, u32) = (23, 17);
 enum Form {
     Rgb8,
     Rgba8,
+    /// A palette with a transparency for each colour.
+    Palette,
     GreyAlpha8,
     Rgb16,
     Rgba16,
@@ -24,11 +26,12 @@ enum Form {
     GreyAlpha16,
 }
 
-const FORMS: [Form; 7] = [Form::Rgb8, Form::Rgba8, Form::GreyAlpha8, Form::Rgb16, Form::Rgba16, Form::Grey16, Form::GreyAlpha16];
+const FORMS: [Form; 8] =
+    [Form::Rgb8, Form::Rgba8, Form::Palette, Form::GreyAlpha8, Form::Rgb16, Form::Rgba16, Form::Grey16, Form::GreyAlpha16];
 
 impl Form {
     const fn has_alpha(self) -> bool {
-        matches!(self, Self::Rgba8 | Self::GreyAlpha8 | Self::Rgba16 | Self::GreyAlpha16)
+        matches!(self, Self::Rgba8 | Self::Palette | Self::GreyAlpha8 | Self::Rgba16 | Self::GreyAlpha16)
     }
 }
 
@@ -50,6 +53,10 @@ fn picture(form: Form, seed: u32) -> DynamicImage {
         Form::Rgb8 => DynamicImage::ImageRgb8(ImageBuffer::from_fn(width, height, |x, y| Rgb([0, 1, 2].map(|c| byte(value(x, y, c)))))),
         Form::Rgba8 => DynamicImage::ImageRgba8(ImageBuffer::from_fn(width, height, |x, y| {
             Rgba([byte(value(x, y, 0)), byte(value(x, y, 1)), byte(value(x, y, 2)), byte(alpha(x, y))])
+        })),
+        Form::Palette => DynamicImage::ImageRgba8(ImageBuffer::from_fn(width, height, |x, y| {
+            let index = (value(x, y, 0) % 64) as u8;
+            Rgba([index * 4, 255 - index, index * 3, [0, 255, index * 4][usize::from(index % 3)]])
         })),
         Form::GreyAlpha8 => {
             DynamicImage::ImageLumaA8(ImageBuffer::from_fn(width, height, |x, y| LumaA([byte(value(x, y, 0)), byte(alpha(x, y))])))
@@ -76,6 +83,22 @@ fn write(path: &Path, image: &DynamicImage, profile: Option<Vec<u8>>) -> ImageSo
     ImageSource::File(path.to_owned())
 }
 
+/// Writes a picture of at most 256 colours by their numbers.
+fn write_palette(path: &Path, image: &RgbaImage, profile: Option<Vec<u8>>) -> ImageSource {
+    let mut colours: Vec<[u8; 4]> = image.pixels().map(|pixel| pixel.0).collect();
+    colours.sort_unstable();
+    colours.dedup();
+    let mut info = png::Info::with_size(image.width(), image.height());
+    (info.color_type, info.bit_depth) = (png::ColorType::Indexed, png::BitDepth::Eight);
+    info.palette = Some(colours.iter().flat_map(|colour| [colour[0], colour[1], colour[2]]).collect::<Vec<u8>>().into());
+    info.trns = Some(colours.iter().map(|colour| colour[3]).collect::<Vec<u8>>().into());
+    info.icc_profile = profile.map(Into::into);
+    let indices: Vec<u8> = image.pixels().map(|pixel| colours.binary_search(&pixel.0).unwrap() as u8).collect();
+    let encoder = png::Encoder::with_info(fs::File::create(path).unwrap(), info).unwrap();
+    encoder.write_header().unwrap().write_image_data(&indices).unwrap();
+    ImageSource::File(path.to_owned())
+}
+
 fn near(found: &[u8], expected: [u8; 3]) -> bool {
     found.iter().zip(expected).all(|(one, two)| one.abs_diff(two) <= 3)
 }
@@ -95,7 +118,12 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let image = picture(form, seed);
         let profile = has_profile.then(display_p3);
-        let start = read_fine_image(&write(&folder.path().join("a.png"), &image, profile.clone())).unwrap();
+        let path = folder.path().join("a.png");
+        let source = match form {
+            Form::Palette => write_palette(&path, &image.to_rgba8(), profile.clone()),
+            _ => write(&path, &image, profile.clone()),
+        };
+        let start = read_fine_image(&source).unwrap();
         let (width, height) = (SIZE.0 + border.0, SIZE.1 + border.1);
         let mut shares = Mask::filled(width, height, 0);
         let is_new = |x: u32, y: u32| (left..left + 3).contains(&x) && (top..top + 3).contains(&y);
@@ -173,7 +201,7 @@ fn a_copy_keeps_what_its_format_can_keep() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("a.png"), &picture(Form::Rgba8, 5), Some(display_p3()));
     for (format, keeps_alpha) in [(ExportFormat::WebP, true), (ExportFormat::Jpeg { quality: 95 }, false), (ExportFormat::Png, true)] {
-        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap();
+        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap().path;
         let copy = read_fine_image(&ImageSource::File(path.clone())).unwrap();
         let fine = copy.fine().unwrap_or_else(|| panic!("{}", path.display()));
         assert_eq!((fine.has_alpha, fine.profile.is_some()), (keeps_alpha, true), "{}", path.display());
@@ -181,6 +209,35 @@ fn a_copy_keeps_what_its_format_can_keep() {
             assert_eq!(eight(&copy), picture(Form::Rgba8, 5).as_bytes(), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn what_a_copys_format_cannot_keep_is_told() {
+    use ExportLoss::{SixteenBits, Transparency};
+
+    let folder = tempfile::tempdir().unwrap();
+    let jpeg = ExportFormat::Jpeg { quality: 90 };
+    for (form, format, expected) in [
+        (Form::Rgba16, jpeg, &[Transparency, SixteenBits][..]),
+        (Form::Rgba16, ExportFormat::WebP, &[SixteenBits]),
+        (Form::Rgba16, ExportFormat::Png, &[]),
+        (Form::GreyAlpha8, jpeg, &[Transparency]),
+        (Form::GreyAlpha8, ExportFormat::WebP, &[]),
+        (Form::Grey16, jpeg, &[SixteenBits]),
+        (Form::Rgb8, jpeg, &[]),
+    ] {
+        let source = folder.path().join("a.png");
+        write(&source, &picture(form, 6), None);
+        for keeps_metadata in [false, true] {
+            let copy = export_picture(&source, &folder.path().join("out"), format, keeps_metadata).unwrap();
+            assert_eq!(copy.losses, expected, "{form:?}, {format:?}");
+        }
+    }
+    let metadata = Metadata { parameters: Some("a lake, ".repeat(5_000)), recipe: None };
+    let source = folder.path().join("b.png");
+    write_picture(&source, &Rgb8::new(1, 1, vec![0; 3]).unwrap(), &metadata).unwrap();
+    let copy = export_picture(&source, &folder.path().join("out"), ExportFormat::WebP, true).unwrap();
+    assert_eq!(copy.losses, [ExportLoss::Settings]);
 }
 
 #[test]

@@ -7,20 +7,21 @@ use std::path::PathBuf;
 use atelier_core::recipe::{Lora, Recipe, Rng};
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
+use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT};
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, parse};
 use crate::png::PARAMETERS;
 use atelier_core::words::{LoraTag, take_loras};
 
 /// Keys of the texts that programs write it into.
-const KEYS: [&str; 5] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, DESCRIPTION];
+const KEYS: [&str; 6] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, WINDOWS_COMMENT, DESCRIPTION];
 /// Keys that only a picture that was made from another one has.
 const KEYS_OF_START_PICTURES: [&str; 6] =
     ["Mask blur", "Inpaint area", "Masked area padding", "Init image hash", "Resize mode", "Mask mode"];
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
-    KEYS.into_iter().filter_map(|key| texts.get(key)).find_map(settings)
+    // JSON with such a text in it is unfolded, or another program's.
+    KEYS.into_iter().flat_map(|key| texts.all(key)).filter(|text| fields::object(text).is_none()).find_map(settings)
 }
 
 /// Settings of a text; `None` where it has no pairs.

@@ -10,7 +10,7 @@ use super::exif::ExifBudget;
 use super::texts::{COMMENT, Texts};
 use super::{exif, xmp};
 use crate::PictureError;
-use crate::png_text::{self, Chunk, MAX_TEXT, latin1};
+use crate::png_text::{self, Chunk, MAX_TEXT};
 
 /// Keyword of XMP in PNG files.
 const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
@@ -121,7 +121,7 @@ fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
         } else if let Some(packet) = data.strip_prefix(JPEG_XMP) {
             found.xmp(&String::from_utf8_lossy(packet));
         } else if kind == 0xfe {
-            found.texts.push(COMMENT, latin1(&data).trim_end_matches('\0'));
+            found.texts.push(COMMENT, exif::plain(&data).trim_end_matches('\0'));
         }
     }
     Ok(())

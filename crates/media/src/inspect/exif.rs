@@ -3,11 +3,15 @@
 
 use std::ops::ControlFlow;
 
-use super::texts::{Texts, USER_COMMENT};
+use super::fields::object;
+use super::texts::{GRAPH, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW};
 use crate::png_text::latin1;
 
 /// Bytes before the text of a `UserComment` that name its encoding.
 const ENCODING: usize = 8;
+const UNICODE: &[u8] = b"UNICODE\0";
+/// Those names, in whatever case they are written.
+const ENCODINGS: [&[u8]; 4] = [UNICODE, b"ASCII\0\0\0", b"JIS\0\0\0\0\0", &[0; ENCODING]];
 /// Fields of a file that are looked at; cameras write about a hundred.
 const MAX_FIELDS: usize = 256;
 /// Bytes of the texts that are read, of all fields of a file together.
@@ -25,6 +29,7 @@ const SOFTWARE: u16 = 0x0131;
 const EXIF_LIST: u16 = 0x8769;
 const MAKER_NOTE: u16 = 0x927c;
 const USER_COMMENT_TAG: u16 = 0x9286;
+const WINDOWS_COMMENT_TAG: u16 = 0x9c9c;
 
 /// What may still be read of a file.
 #[derive(Clone, Copy, Debug)]
@@ -153,8 +158,9 @@ impl<'a> Tiff<'a> {
         let at = if count <= 4 { field.at } else { self.u32(field.at)? as usize };
         let bytes = self.block.get(at..)?.get(..count)?;
         match field.kind {
-            FieldKind::Ascii => bytes.split(|byte| *byte == 0).next(),
-            FieldKind::Byte | FieldKind::Undefined => Some(bytes),
+            // Before a comment is its encoding, whatever kind the field says.
+            FieldKind::Ascii if field.tag != USER_COMMENT_TAG => bytes.split(|byte| *byte == 0).next(),
+            FieldKind::Ascii | FieldKind::Byte | FieldKind::Undefined => Some(bytes),
             FieldKind::Short | FieldKind::Long | FieldKind::Other => None,
         }
     }
@@ -185,20 +191,24 @@ impl<'a> Tiff<'a> {
             (false, IMAGE_DESCRIPTION) => "ImageDescription",
             (false, MAKE) => "Make",
             (false, MODEL) => "Model",
+            (false, WINDOWS_COMMENT_TAG) => WINDOWS_COMMENT,
             (false, _) if field.kind == FieldKind::Ascii => "EXIF",
             _ => return None,
         })
     }
 
     fn add_text(self, key: &str, bytes: &[u8], texts: &mut Texts) {
-        if key == USER_COMMENT {
-            return texts.push(USER_COMMENT, user_comment(bytes, self.is_little_endian));
-        }
-        let text = latin1(bytes);
+        let text = match key {
+            USER_COMMENT => user_comment(bytes, self.is_little_endian),
+            WINDOWS_COMMENT => utf16(bytes, true),
+            _ => plain(bytes),
+        };
         let text = text.trim_end_matches('\0');
-        let graph = ["prompt", "workflow"].into_iter().find_map(|name| {
+        let graph = [GRAPH, WORKFLOW].into_iter().find_map(|name| {
             let json = strip_prefix_ignoring_case(text, name)?.strip_prefix(':')?.trim_start();
-            json.starts_with('{').then_some((name, json))
+            // Words in a comment may begin so too.
+            let is_graph = json.starts_with('{') && (key != USER_COMMENT || object(json).is_some());
+            is_graph.then_some((name, json))
         });
         let (key, text) = graph.unwrap_or((key, text));
         texts.push(key, text);
@@ -213,13 +223,36 @@ fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str
 /// The text of a `UserComment`. Programs do not agree on the byte order of UTF-16: the one that
 /// gives more ASCII is taken, then the file's own.
 fn user_comment(bytes: &[u8], is_little_endian: bool) -> String {
-    let Some((encoding, text)) = bytes.split_at_checked(ENCODING) else { return latin1(bytes) };
-    let text = match encoding {
-        b"UNICODE\0" => utf8(text).map_or_else(|| utf16(text, is_little_endian), str::to_owned),
-        b"ASCII\0\0\0" | b"\0\0\0\0\0\0\0\0" => latin1(text),
-        _ => latin1(bytes),
+    let is_encoding = |name: &[u8]| ENCODINGS.iter().any(|it| name.eq_ignore_ascii_case(it));
+    let (encoding, text) = bytes.split_at_checked(ENCODING).filter(|(name, _)| is_encoding(name)).unwrap_or_else(|| bytes.split_at(0));
+    let text = if encoding.eq_ignore_ascii_case(UNICODE) {
+        utf8(text).map_or_else(|| utf16(text, is_little_endian), str::to_owned)
+    } else if is_utf16(text) {
+        utf16(text, is_little_endian)
+    } else {
+        latin1(text)
     };
     text.trim_matches('\0').to_owned()
+}
+
+/// A text that says nothing of its encoding: some programs write UTF-16 where one byte a letter is
+/// meant.
+pub(super) fn plain(bytes: &[u8]) -> String {
+    if is_utf16(bytes) { utf16(bytes, true) } else { latin1(bytes) }
+}
+
+/// True where bytes begin with the mark of UTF-16, or every second one of most pairs is zero, and
+/// the other of few.
+fn is_utf16(bytes: &[u8]) -> bool {
+    let (pairs, (first, second)) = (bytes.len() / 2, zeros(bytes));
+    let is_latin = first.max(second) * 2 > pairs && first.min(second) * 8 < pairs;
+    is_latin || bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+/// Pairs of bytes of which the first one is zero, and of which the second one is.
+fn zeros(bytes: &[u8]) -> (usize, usize) {
+    let count = |at: usize| bytes.chunks_exact(2).filter(|pair| pair.get(at) == Some(&0)).count();
+    (count(0), count(1))
 }
 
 /// UTF-8, which EXIF 3 and some programs write behind the mark of UTF-16. Of UTF-16, Latin letters
@@ -237,8 +270,7 @@ fn utf16(bytes: &[u8], is_little_endian: bool) -> String {
         [0xfe, 0xff, rest @ ..] => (rest, Some(false)),
         _ => (bytes, None),
     };
-    let zeros = |at: usize| bytes.chunks_exact(2).filter(|pair| pair.get(at) == Some(&0)).count();
-    let (first, second) = (zeros(0), zeros(1));
+    let (first, second) = zeros(bytes);
     let is_little_endian = marked.unwrap_or(if first == second { is_little_endian } else { second > first });
     let unit = |pair: &[u8]| {
         let pair = [pair.first().copied().unwrap_or_default(), pair.get(1).copied().unwrap_or_default()];
@@ -331,6 +363,38 @@ mod tests {
         for text in ["ein größerer See\nSteps: 4", "湖", "a lake", "{\"a\":1}", "\u{feff}a lake"] {
             assert_eq!(user_comment(&[b"UNICODE\0", text.as_bytes()].concat(), true), text.trim_start_matches('\u{feff}'));
         }
+    }
+
+    #[test]
+    fn a_comment_is_read_by_its_bytes_where_the_mark_says_something_else() {
+        let text = "a lake, größer\nSteps: 4";
+        let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let marks = [&b"ASCII\0\0\0"[..], b"JIS\0\0\0\0\0", &[0; 8], b"Unicode\0", b"unicode\0", b""];
+        for mark in marks {
+            for bytes in [&utf16[..], text.as_bytes()] {
+                assert_eq!(user_comment(&[mark, bytes].concat(), false), text, "{mark:?}");
+            }
+        }
+        assert_eq!(plain(&utf16), text);
+        // Room behind a text is no UTF-16.
+        assert_eq!(user_comment(b"ASCII\0\0\0a lake\0\0\0\0\0\0\0\0", true), "a lake");
+    }
+
+    #[test]
+    fn comments_of_a_wrong_kind_of_windows_and_with_a_graphs_name_are_read() {
+        let at: u32 = 8 + 2 + 2 * 12 + 4;
+        let read = |comment: &[u8], kind: u16| {
+            let inner = [&1_u16.to_le_bytes()[..], &USER_COMMENT_TAG.to_le_bytes(), &kind.to_le_bytes()].concat();
+            let size = (comment.len() as u32).to_le_bytes();
+            let rest = [&b"l\0a\0k\0e\0\0\0"[..], &inner, &size, &(at + 10 + 18).to_le_bytes(), &[0; 4], comment].concat();
+            let texts = texts_of(&tiff(&[(WINDOWS_COMMENT_TAG, 1, 10, at), (EXIF_LIST, 4, 1, at + 10)], &rest));
+            assert_eq!(texts.get(WINDOWS_COMMENT), Some("lake"));
+            texts.iter().nth(1).map(|(key, text)| (key.to_owned(), text.to_owned())).unwrap()
+        };
+        let named = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+        assert_eq!(read(b"ASCII\0\0\0a lake\0", 2), named(USER_COMMENT, "a lake"));
+        assert_eq!(read(b"ASCII\0\0\0Workflow:{\"a\": 1}", 7), named(WORKFLOW, "{\"a\": 1}"));
+        assert_eq!(read(b"ASCII\0\0\0Prompt: {a|b} lake", 7), named(USER_COMMENT, "Prompt: {a|b} lake"));
     }
 
     #[test]

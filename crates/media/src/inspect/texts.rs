@@ -19,6 +19,8 @@ pub(super) const EXTRA_METADATA: &str = "extraMetadata";
 pub(super) const USER_COMMENT: &str = "UserComment";
 /// Key of JPEG's comment segments, and of some programs' texts in PNG.
 pub(super) const COMMENT: &str = "Comment";
+/// Key of the comment that Windows writes into EXIF.
+pub(super) const WINDOWS_COMMENT: &str = "XPComment";
 /// Key of EXIF's `ImageDescription`.
 pub(super) const IMAGE_DESCRIPTION: &str = "ImageDescription";
 /// Key of XMP's `dc:description`.
@@ -36,7 +38,11 @@ pub(super) struct Texts {
 impl Texts {
     /// Adds a text; what goes beyond the bounds is passed over, and an empty one left out.
     pub(super) fn push(&mut self, key: impl Into<String>, text: impl Into<String>) {
-        let (key, text) = (key.into(), text.into());
+        let (key, mut text) = (key.into(), text.into());
+        // The mark of an encoding is no letter.
+        if text.starts_with('\u{feff}') {
+            text.remove(0);
+        }
         let bytes = key.len() + text.len();
         if text.is_empty() {
             return;
@@ -75,7 +81,12 @@ impl Texts {
 
     /// The first text with this key.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.entries.iter().find(|(it, _)| it == key).map(|(_, text)| text.as_str())
+        self.all(key).next()
+    }
+
+    /// The texts with this key, in their order.
+    pub(super) fn all(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter(move |(it, _)| it == key).map(|(_, text)| text.as_str())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {

@@ -1,4 +1,6 @@
 //! JSON in comments that has other programs' texts inside.
+//!
+//! Sites and savers write graphs there, or all texts of a PNG file by their keys.
 
 use serde_json::Value;
 
@@ -6,13 +8,13 @@ use super::fields::{is_object, object, shown};
 use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WORKFLOW};
 use crate::png::PARAMETERS;
 
-/// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs, which sites and
-/// savers write there. `None` without such.
+/// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs and A1111's text.
+/// `None` without such.
 pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
     if texts.get(GRAPH).is_some() {
         return None;
     }
-    let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().filter_map(|key| texts.get(key));
+    let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().flat_map(|key| texts.all(key));
     comments.filter_map(|text| Some((text, object(text)?))).find_map(|(text, map)| {
         let is_graph = |value: &Value| value.as_object().is_some_and(|map| map.values().any(|node| node.get("class_type").is_some()));
         let inner = |key: &'static str| map.get(key).map(|value| (key, shown(value)));
@@ -22,7 +24,8 @@ pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
         } else {
             let graph =
                 map.get(GRAPH).filter(|value| is_graph(value) || value.as_str().is_some_and(is_object)).map(|it| (GRAPH, shown(it)));
-            graph.into_iter().chain(inner(WORKFLOW).filter(|(_, text)| is_object(text))).collect()
+            let parameters = map.get(PARAMETERS).and_then(Value::as_str).map(|text| (PARAMETERS, text.to_owned()));
+            graph.into_iter().chain(inner(WORKFLOW).filter(|(_, text)| is_object(text))).chain(parameters).collect()
         };
         if parts.is_empty() {
             return None;

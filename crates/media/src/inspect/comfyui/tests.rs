@@ -150,6 +150,22 @@ fn graphs_in_comments_are_read_however_they_are_wrapped() {
 }
 
 #[test]
+fn the_text_of_a1111_in_json_is_read_and_other_json_is_not_read_as_one() {
+    let text = "a hut\nNegative prompt: fog\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 42, Size: 512x768, Model: sea";
+    for key in ["UserComment", "Comment", "parameters"] {
+        let settings = settings_of_texts(vec![(key.to_owned(), json!({ "parameters": text, "tags": [] }).to_string())]);
+        assert_eq!((settings.prompt.as_deref(), settings.negative_prompt.as_deref()), (Some("a hut"), Some("fog")), "{key}");
+        assert_eq!(settings.model.and_then(|model| model.name).as_deref(), Some("sea"), "{key}");
+        let settings = settings_of_texts(vec![(key.to_owned(), json!({ "note": text }).to_string())]);
+        assert_eq!((settings.tool, settings.prompt), (None, None), "{key}");
+    }
+    // A prompt may begin with a bracket, and the first comment be another program's.
+    let settings =
+        settings_of_texts(vec![("Comment".to_owned(), "made by x".to_owned()), ("Comment".to_owned(), format!("{{a|b}} {text}"))]);
+    assert_eq!(settings.prompt.as_deref(), Some("{a|b} a hut"));
+}
+
+#[test]
 fn subgraphs_are_opened_and_what_is_given_to_them_goes_in() {
     let encode = |id: u64, link: u64, text: &str| json!({ "id": id, "type": "CLIPTextEncode", "inputs": [{ "name": "text", "link": link }], "widgets_values": [text] });
     let workflow = json!({
