@@ -19,7 +19,8 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale, shaped_as,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Preprocessor, Recipe, Upscale,
+    shaped_as,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_core::words::take_loras;
@@ -458,7 +459,7 @@ fn recipe_of_flags(
                 strength: inputs.control_strength,
                 start: inputs.control_start,
                 end: inputs.control_end,
-                preprocessor: inputs.control_prepare,
+                preprocessor: inputs.control_prepare.or(inputs.canny.then_some(Preprocessor::Canny)),
             })
             .or(usual.control),
         person: person::of_flags(person, usual.person)?,
@@ -486,7 +487,7 @@ fn recipe_of_flags(
 
 /// The second pass that flags ask for.
 fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, UsageError> {
-    let Some(scale) = flags.hires else { return Ok(None) };
+    let Some(scale) = flags.scale() else { return Ok(None) };
     let upscaler = flags.upscaler.as_deref().map(|path| upscaler_file(path, lookup)).transpose()?;
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
     let (steps, tiles) = (flags.hires_steps, flags.tiles());

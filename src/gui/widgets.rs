@@ -316,7 +316,7 @@ pub(crate) fn fold<R>(
 }
 
 /// [`fold`], with room for controls at the right end of its title. True where the person folds or
-/// unfolds it.
+/// unfolds it. As a row that is wanted, it is named by its tooltip.
 pub(crate) fn section(
     ui: &mut Ui,
     (title, summary, hover): (&str, &str, &str),
@@ -325,17 +325,22 @@ pub(crate) fn section(
     add: impl FnOnce(&mut Ui),
 ) -> bool {
     ui.add_space(9.0);
-    let mut is_pressed = false;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+    let title_line = ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        let mut pressed = None;
         let left = |ui: &mut Ui| {
-            let (fold, pressed) = fold(ui, title, summary, is_open, |_| ());
+            let (fold, is_pressed) = fold(ui, title, summary, is_open, |_| ());
+            pressed = Some((is_pressed, fold.header_response.id));
             fold.header_response.on_hover_text(hover);
-            is_pressed = pressed;
         };
         sides(ui, title, left, |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             right(ui);
         });
+        pressed
+    });
+    let is_pressed = title_line.inner.is_some_and(|(is_pressed, title)| {
+        show_wanted(ui, hover, title_line.response.rect, title);
+        is_pressed
     });
     if is_open {
         add(ui);

@@ -151,7 +151,10 @@ impl Catalogue {
         };
         let of_family = self.entries.iter().filter(|it| it.family.as_deref().and_then(Family::from_label) == Some(family));
         let with_worth = of_family.filter_map(|entry| Some((entry, alike(&entry)?)));
-        with_worth.max_by(|one, two| one.1.total_cmp(&two.1)).map(|(entry, _)| entry.defaults.clone()).unwrap_or_default()
+        let Some((entry, _)) = with_worth.max_by(|one, two| one.1.total_cmp(&two.1)) else { return Defaults::default() };
+        // Of the editions of Qwen-Image-Edit only one learned it, and it spoils the others.
+        let zero_cond_t = entry.defaults.zero_cond_t && edition(&entry.id) == edition(file);
+        Defaults { zero_cond_t, ..entry.defaults.clone() }
     }
 
     /// The file that a model of this family would take in this role, and where it comes from.
@@ -170,6 +173,11 @@ impl Catalogue {
             Some(Offer { model: entry.id.clone(), file: file.clone() })
         })
     }
+}
+
+/// The year and month in a name, such as 2511.
+fn edition(name: &str) -> Option<&str> {
+    name.split(|it: char| !it.is_ascii_digit()).find(|digits| digits.len() == 4)
 }
 
 /// The person's own catalogue files, by name.

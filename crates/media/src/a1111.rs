@@ -8,7 +8,8 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, SkipLayers};
+use atelier_core::sd_cli::numbers;
 use atelier_core::words::{LoraTag, take_loras};
 
 /// Fewer pairs than this are a line of prose.
@@ -116,12 +117,35 @@ impl Parameters {
         if let Some(shift) = recipe.flow_shift {
             it.push("Shift", shift);
         }
+        it.push_as_sd_cli(recipe);
         it.push("Distilled CFG Scale", recipe.distilled_guidance);
         if let Some(math) = info.cpu_math {
             it.push("CPU math", math);
         }
         it.push("Version", concat!("Atelier ", env!("CARGO_PKG_VERSION")));
         it
+    }
+
+    /// What A1111 has no field for, and sd-cli has.
+    fn push_as_sd_cli(&mut self, recipe: &Recipe) {
+        if let Some(skip) = &recipe.skip_layers {
+            self.push("SLG scale", skip.scale);
+            self.push("Skip layers", list(&skip.layers));
+            self.push("Skip layer start", skip.start);
+            self.push("Skip layer end", skip.end);
+        }
+        if !recipe.sampler_arguments.is_empty() {
+            self.push("Extra sample args", &recipe.sampler_arguments);
+        }
+        if let Some(rng) = recipe.sampler_rng {
+            self.push("Sampler RNG", rng.key());
+        }
+        if !recipe.sigmas.is_empty() {
+            self.push("Custom Sigmas", list(&recipe.sigmas));
+        }
+        if let Some(hires) = recipe.hires.as_ref().filter(|hires| !hires.sigmas.is_empty()) {
+            self.push("Hires custom sigmas", list(&hires.sigmas));
+        }
     }
 
     pub fn push(&mut self, key: &str, value: impl fmt::Display) {
@@ -173,6 +197,18 @@ impl Parameters {
             (recipe.seamless_x, recipe.seamless_y) = (true, true);
         }
         recipe.flow_shift = self.decimal("Shift");
+        if let Some(scale) = self.decimal("SLG scale") {
+            let usual = SkipLayers::default();
+            recipe.skip_layers = Some(SkipLayers {
+                scale,
+                layers: self.get("Skip layers").and_then(|text| numbers(text).ok()).unwrap_or(usual.layers),
+                start: self.decimal("Skip layer start").unwrap_or(usual.start),
+                end: self.decimal("Skip layer end").unwrap_or(usual.end),
+            });
+        }
+        recipe.sampler_arguments = self.get("Extra sample args").unwrap_or_default().to_owned();
+        recipe.sampler_rng = self.get("Sampler RNG").and_then(|name| name.parse().ok());
+        recipe.sigmas = self.get("Custom Sigmas").and_then(|text| numbers(text).ok()).unwrap_or_default();
         (recipe, loras)
     }
 
@@ -183,6 +219,11 @@ impl Parameters {
     fn decimal(&self, key: &str) -> Option<f32> {
         self.number(key).filter(|value: &f32| value.is_finite())
     }
+}
+
+/// Numbers as sd-cli has them.
+fn list(numbers: &[impl ToString]) -> String {
+    format!("[{}]", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
 }
 
 /// Writes the text.
@@ -546,7 +587,7 @@ mod tests {
             change(&mut recipe);
             recipe
         };
-        let changes: [&dyn Fn(&mut Recipe); 15] = [
+        let changes: [&dyn Fn(&mut Recipe); 19] = [
             &|it| it.prompt = "a (red:1.2) lake".into(),
             &|it| it.negative_prompt = "fog".into(),
             &|it| (it.width, it.height) = (640, 384),
@@ -562,6 +603,10 @@ mod tests {
             &|it| it.rng = Rng::Cpu,
             &|it| it.image_guidance = Some(1.5),
             &|it| (it.seamless_x, it.seamless_y) = (true, true),
+            &|it| it.skip_layers = Some(SkipLayers { scale: 2.0, layers: vec![7, 8], start: 0.1, end: 0.5 }),
+            &|it| it.sampler_arguments = "apg_eta=0.2,apg_momentum=-0.5".into(),
+            &|it| it.sampler_rng = Some(Rng::Cpu),
+            &|it| it.sigmas = vec![14.6, 3.5, 0.0],
         ];
         for change in changes {
             let recipe = with(change);

@@ -18,7 +18,10 @@ pub(in crate::cli) struct HiresFlags {
     /// Upscale the picture by this factor, 1 to 4, and regenerate its details at the larger size
     /// (hires fix). With --init-img and --strength 0, the start picture itself is upscaled
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "2", value_parser = scale, help_heading = LARGER)]
-    pub(in crate::cli) hires: Option<f32>,
+    hires: Option<f32>,
+    /// The factor, as sd-cli has it beside a bare --hires
+    #[arg(long, value_name = "FACTOR", value_parser = scale, requires = "hires", help_heading = LARGER)]
+    hires_scale: Option<f32>,
     /// Width of the upscaled picture in pixels, in place of the factor [default: as --hires-height]
     #[arg(long, value_name = "N", value_parser = side, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_width: Option<u32>,
@@ -26,7 +29,7 @@ pub(in crate::cli) struct HiresFlags {
     #[arg(long, value_name = "N", value_parser = side, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_height: Option<u32>,
     /// Denoising strength of the second pass, 0 to 1; 0 only upscales [default: 0.4]
-    #[arg(long, value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
+    #[arg(long, alias = "hires-denoising-strength", value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_strength: Option<f32>,
     /// Steps of the second pass, 1 to 1000 [default: as --steps]
     #[arg(long, value_name = "N", requires = "hires", help_heading = LARGER)]
@@ -66,6 +69,11 @@ pub(in crate::cli) struct HiresFlags {
 }
 
 impl HiresFlags {
+    /// The factor of the larger pass; `None` without one.
+    pub(in crate::cli) fn scale(&self) -> Option<f32> {
+        self.hires.map(|factor| self.hires_scale.unwrap_or(factor))
+    }
+
     /// The size of the larger pass: one side is both, as sd-cli has it.
     pub(in crate::cli) fn target(&self) -> Option<(u32, u32)> {
         self.hires_width.or(self.hires_height).zip(self.hires_height.or(self.hires_width))

@@ -289,10 +289,10 @@ pub(super) struct ModelFlags {
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) uncond_diffusion_model: Option<PathBuf>,
     /// Text encoder: language model (LLM)
-    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    #[arg(long, alias = "qwen2vl", value_name = "FILE", help_heading = MODEL)]
     pub(super) llm: Option<PathBuf>,
     /// Vision projector of the LLM text encoder (mmproj)
-    #[arg(long = "llm_vision", alias = "llm-vision", value_name = "FILE", help_heading = MODEL)]
+    #[arg(long = "llm_vision", aliases = ["llm-vision", "qwen2vl_vision"], value_name = "FILE", help_heading = MODEL)]
     pub(super) llm_vision: Option<PathBuf>,
     /// VAE
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
@@ -453,6 +453,9 @@ pub(super) struct InputFlags {
     pub(super) control_end: f32,
     #[arg(long, alias = "control-preprocessor", value_name = "NAME", requires = "control_image", help_heading = INPUTS, help = preprocessor_help())]
     pub(super) control_prepare: Option<Preprocessor>,
+    /// Draw the outlines of the control picture first: --control-prepare canny
+    #[arg(long, requires = "control_image", conflicts_with = "control_prepare", help_heading = INPUTS)]
+    pub(super) canny: bool,
 }
 
 // What `DeviceFlags` has for batches has no effect on an upscaler.
@@ -590,7 +593,7 @@ pub(super) struct ModuleFlags {
     pub(super) vae_tile_overlap: Option<f32>,
     /// Enable flash attention in the diffusion module (the default), even where it made
     /// single-colour pictures before
-    #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
+    #[arg(long, alias = "fa", overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
     /// Scale the convolutions of SDXL's VAE, for pictures that come out black
     #[arg(long = "force-sdxl-vae-conv-scale", help_heading = DEVICES)]

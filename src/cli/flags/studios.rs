@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 /// What another studio does not take: groups of flags, and flags of groups of which it takes some.
 /// Each is refused beside `--studio`.
-pub(super) const NOT_OF_A_STUDIO: [&str; 46] = [
+pub(super) const NOT_OF_A_STUDIO: [&str; 47] = [
     "GuidanceFlags",
     "FamilyFlags",
     "PersonFlags",
@@ -45,6 +45,7 @@ pub(super) const NOT_OF_A_STUDIO: [&str; 46] = [
     "control_start",
     "control_end",
     "control_prepare",
+    "canny",
     "from_command",
     "list_devices",
     "as_command",

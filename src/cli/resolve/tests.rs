@@ -48,6 +48,20 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
 
+#[test]
+fn flags_have_sd_clis_names_too() {
+    let hires = ["-m", "m.gguf", "--hires", "--hires-scale", "1.5", "--hires-denoising-strength", "0.7"];
+    assert_eq!(recipe_of(&hires).hires, Some(Hires { scale: 1.5, strength: 0.7, ..Hires::default() }));
+    let control = recipe_of(&["-m", "m.gguf", "--control-net", "c", "--control-image", "c.png", "--canny"]).control.unwrap();
+    assert_eq!(control.preprocessor, Some(Preprocessor::Canny));
+    let encoders = recipe_of(&["--diffusion-model", "d", "--qwen2vl", "q", "--qwen2vl_vision", "v"]).files;
+    assert_eq!((encoders.get(FileRole::Llm), encoders.get(FileRole::LlmVision)), (Some(Path::new("q")), Some(Path::new("v"))));
+    assert!(recipe_of(&["-m", "m.gguf", "--fa"]).flash_attention);
+    for alone in [&["--hires-scale", "2"][..], &["--canny"], &["--control-image", "c", "--canny", "--control-prepare", "tile"]] {
+        refused(&[&["-m", "m.gguf", "-p", "x"], alone].concat());
+    }
+}
+
 /// All jobs of a command.
 fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
     let Command::Generate(flags) = Cli::try_parse_from([&["atelier", "generate", "-m", "m.gguf"], args].concat()).unwrap().command.unwrap()

@@ -25,9 +25,10 @@ impl Fold {
     }
 }
 
-/// A setting: the name of its row, where that is folded, and the words of its command.
+/// A setting: the name of its row, where that is folded, and the words of its command. Of a section
+/// whose rows come and go with what is chosen there, it is the section.
 pub struct PanelSetting {
-    /// The text of the name of its row.
+    /// The text of the name of its row, or of the tooltip of its section.
     row: &'static str,
     pub(crate) fold: Fold,
     label: &'static str,
@@ -38,7 +39,7 @@ pub struct PanelSetting {
 }
 
 impl PanelSetting {
-    /// The name of its row.
+    /// The name of its row, or the tooltip of its section.
     pub(crate) fn row(&self) -> &'static str {
         language::text(self.row)
     }
@@ -79,6 +80,9 @@ panel_settings! {
     "create-scheduler", Sampling, "create-setting-scheduler", "create-show-the-noise-schedule";
     "create-seed-2", Sampling, "create-setting-seed", "create-show-the-seed-of";
     "create-blend", Sampling, "create-setting-second-seed", "create-show-the-variation-seed";
+    "create-a-second-pass-at", Upscale, "create-setting-second-pass", "create-show-the-second-pass";
+    "guides-pictures-that-guide-the", Guides, "create-setting-guides", "create-show-pictures-that-guide";
+    "create-additions-to-the-model", Loras, "create-setting-lora-strengths", "create-show-loras-and-their";
     "create-previews", More, "create-setting-previews", "create-show-how-a-picture";
     "create-distilled", More, if DistilledGuidance, "create-setting-distilled-guidance", "create-show-distilled-guidance-flux";
     "create-flow-shift", More, if FlowShift, "create-setting-flow-shift", "create-show-the-shift-of";
@@ -91,6 +95,7 @@ panel_settings! {
     "create-step-cache", More, "create-setting-step-cache", "create-show-step-caches-easycache";
     "create-sigmas", More, "create-setting-sigmas", "create-show-noise-levels-of";
     "create-arguments", More, "create-setting-sampler-arguments", "create-show-further-arguments-of";
+    "guides-control-start", More, "create-setting-control-start", "create-show-the-steps-in-which";
     "create-references", More, "create-setting-reference-pictures", "create-show-how-reference-pictures";
     "create-prediction", More, "create-setting-prediction", "create-show-what-the-model";
     "create-zero-timestep", More, if ZeroCondT, "create-setting-zero-timestep-of", "create-show-the-timestep-of";
@@ -129,14 +134,23 @@ mod tests {
     #[test]
     fn every_row_of_the_panel_is_found_and_every_one_that_is_found_is_there() {
         /// Rows that stand beneath the one that switches them on.
-        const PARTS: [&str; 3] = ["create-amount", "create-tile-size", "create-tile-overlap"];
+        const PARTS: [&str; 4] = ["create-amount", "create-tile-size", "create-tile-overlap", "create-skipped-layers"];
+        /// What draws other rows, and the sections.
+        const OTHERS: [&str; 4] = [
+            include_str!("view/larger.rs"),
+            include_str!("view/loras.rs"),
+            include_str!("view/step_cache.rs"),
+            include_str!("../guides/view.rs"),
+        ];
         let rows = rows();
         assert!(rows.len() > 25, "{rows:?}");
         for row in &rows {
             assert!(PARTS.contains(row) || PANEL_SETTINGS.iter().any(|it| it.row == *row), "{row} is not found by the command palette");
         }
         for (at, it) in PANEL_SETTINGS.iter().enumerate() {
-            assert!(rows.contains(&it.row), "there is no row {}", it.row);
+            let drawn = format!("tr!(\"{}\")", it.row);
+            let is_there = rows.contains(&it.row) || OTHERS.iter().any(|source| source.contains(&drawn));
+            assert!(is_there, "there is no row {}", it.row);
             assert!(PANEL_SETTINGS[..at].iter().all(|other| other.label != it.label && other.row != it.row), "{}", it.row);
         }
     }

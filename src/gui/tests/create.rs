@@ -721,9 +721,17 @@ fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
 #[test]
 fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into_sight() {
     let mut studio = Studio::open(ready());
-    for (words, row) in
-        [("karras", "Scheduler"), ("subseed", "Blend"), ("teacache", "Step cache"), ("v-pred", "Prediction"), ("SLG", "Skip layers")]
-    {
+    for (words, row) in [
+        ("karras", "Scheduler"),
+        ("subseed", "Blend"),
+        ("teacache", "Step cache"),
+        ("scm mask", "Step cache"),
+        ("v-pred", "Prediction"),
+        ("SLG", "Skip layers"),
+        ("hires sigmas", "Upscale"),
+        ("soft edge line art", "Guides"),
+        ("text encoder weight", "LoRAs"),
+    ] {
         studio.press(Modifiers::COMMAND, Key::K);
         studio.harness.run_ok();
         studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text(words);
@@ -801,4 +809,36 @@ fn what_is_folded_sums_itself_up_and_is_remembered() {
     again.app_mut().with(&ctx, |_, context| context.follow_up(crate::gui::create::Command::ShowSetting(steps)));
     again.harness.run();
     assert!(again.sees("Stop early") && again.app().settings().open_folds.contains(&Fold::Sampling));
+}
+
+#[test]
+fn a_step_cache_and_skipped_layers_have_settings_of_their_own() {
+    use atelier_core::recipe::{CacheMode, SkipLayers, StepCache};
+    let of = |mode| Recipe { step_cache: Some(StepCache::of(mode)), skip_layers: Some(SkipLayers::default()), ..ready() };
+    let open = |recipe: Recipe| {
+        let mut studio = Studio::sized(recipe, [1440.0, 2400.0]);
+        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.run_ok();
+        studio.harness.run_ok();
+        studio
+    };
+    assert!(!open(ready()).sees("Cache options"));
+    let without_mask = open(of(CacheMode::EasyCache));
+    assert!(without_mask.sees("Cache options") && !without_mask.sees("Cache mask"));
+    let mut studio = open(of(CacheMode::CacheDit));
+    for (field, text) in [("Cache options", "threshold=0.25, fn=4"), ("Cache mask", "1, 1, 0"), ("Skipped layers", "4, 5")] {
+        studio.fill(field, text);
+        studio.press(Modifiers::NONE, Key::Enter);
+        studio.harness.run_ok();
+    }
+    studio.check("Reuse always");
+    let recipe = studio.app().state.shared.next.recipe.clone();
+    let cache = recipe.step_cache.unwrap();
+    assert_eq!((cache.options_text().as_str(), cache.mask, cache.is_mask_static), ("Fn=4,threshold=0.25", vec![true, true, false], true));
+    assert_eq!(recipe.skip_layers.unwrap().layers, [4, 5]);
+    studio.fill("Cache options", "speed=1");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.harness.run_ok();
+    assert!(studio.sees("is not one of"), "what is no option is said");
+    studio.harness.check_accessibility();
 }

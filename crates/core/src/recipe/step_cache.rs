@@ -11,6 +11,15 @@ use super::CacheMode;
 /// Numbers of a mask; no picture has more steps.
 const MAX_MASK: usize = 1000;
 
+impl CacheMode {
+    /// True where a mask says which steps may be reused: those that work block by block
+    /// (`init_cachedit_runtime`).
+    #[must_use]
+    pub const fn has_mask(self) -> bool {
+        matches!(self, Self::DbCache | Self::TaylorSeer | Self::CacheDit)
+    }
+}
+
 /// A step cache: quicker, and another picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepCache {

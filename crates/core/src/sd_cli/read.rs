@@ -222,10 +222,9 @@ fn action(name: &str) -> Option<Action> {
         "--diffusion-conv-direct" | "--vae-conv-direct" => Flag(|_| {}),
         "--vae-tile-size" => Value(Reader::set_tile_size),
         "--vae-tile-overlap" => Value(|it, text| set(&mut it.recipe.vae_tile_overlap, Some(finite(text)?))),
-        "--diffusion-fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
-        "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         // Other modules gain nothing from it.
-        "--fa" => Flag(|it| it.recipe.flash_attention = true),
+        "--diffusion-fa" | "--fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
+        "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         "-i" | "--init-img" => Value(|it, text| {
             // As sd-cli reads it, the last one counts.
             if let Some(earlier) = it.init.replace(text.into()) {

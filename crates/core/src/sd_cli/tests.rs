@@ -204,6 +204,8 @@ fn what_guides_and_shortens_the_sampling_is_read_in_any_order() {
     assert_eq!(recipe.hires.map(|hires| (hires.scale, hires.strength, hires.steps)), Some((1.5, 0.7, Some(9))));
     assert_eq!((recipe.sampler_rng, recipe.sigmas, embeddings_folder), (Some(Rng::Cpu), vec![14.6, 3.0, 0.0], Some("e".into())));
     assert_eq!(left_out("sd -m m --skip-layers 7"), ["--skip-layers: without --slg-scale it has no effect"]);
+    let written = write(&Recipe { skip_layers: Some(SkipLayers::default()), ..Recipe::default() });
+    assert!(written.line.contains("--skip-layers '[7,8,9]' "), "it takes no list without brackets: {}", written.line);
     assert_eq!(left_out("sd -m m --scm-mask 1,0"), ["--scm-mask: without --cache-mode it has no effect"]);
     assert_eq!(left_out("sd -m m --cache-mode fast").len(), 1);
 }
@@ -265,6 +267,8 @@ fn nothing_is_dropped_silently() {
     assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier makes no videos"]);
     assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
     assert_eq!(left_out("sd -m m --vae v --tae t --taesd-preview-only"), Vec::<String>::new());
+    let everywhere = pasted("sd -m m --fa").recipe;
+    assert!(everywhere.flash_attention && everywhere.insists_on_flash_attention, "it was asked for");
 }
 
 /// Options of sd-cli that make a picture, each with a value that it takes; none: a switch.

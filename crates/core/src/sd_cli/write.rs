@@ -193,7 +193,8 @@ impl Builder {
         self.optional("--img-cfg-scale", recipe.image_guidance);
         if let Some(skip) = &recipe.skip_layers {
             self.option("--slg-scale", &skip.scale);
-            self.option("--skip-layers", &listed(&skip.layers));
+            // It takes no other form.
+            self.option("--skip-layers", &format!("[{}]", listed(&skip.layers)));
             self.option("--skip-layer-start", &skip.start);
             self.option("--skip-layer-end", &skip.end);
         }

@@ -123,6 +123,21 @@ fn every_shipped_entry_can_be_fetched_and_says_what_it_is() {
 }
 
 #[test]
+fn only_the_edition_that_learned_it_has_references_at_a_timestep_of_0() {
+    let catalogue = Catalogue::shipped();
+    assert!(catalogue.entry("qwen-image-edit-2511").unwrap().defaults.zero_cond_t);
+    for (file, is_learned) in [
+        ("qwen-image-edit-2511-Q3_K_S.gguf", true),
+        ("Qwen-Image-Edit-2511-Lightning.safetensors", true),
+        ("Qwen-Image-Edit-2509-Q4_K_M.gguf", false),
+        ("qwen_image_edit_fp8_e4m3fn.safetensors", false),
+        ("qwen-image-2512-Q4_K_M.gguf", false),
+    ] {
+        assert_eq!(catalogue.defaults_for(Family::QwenImage, file).zero_cond_t, is_learned, "{file}");
+    }
+}
+
+#[test]
 fn a_slip_of_the_pen_is_understood() {
     let catalogue = Catalogue::shipped();
     assert_eq!(catalogue.like("z-image-turob"), Some("z-image-turbo"));

@@ -23,6 +23,7 @@ pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;
 pub(crate) mod sheet;
 pub(crate) mod size;
+mod step_cache;
 pub(crate) mod steps;
 mod text_row;
 mod tokens;

@@ -12,6 +12,7 @@ use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::count::count_button;
+use crate::gui::create::view::step_cache::step_cache_rows;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_field, size, steps, unknown_words};
 use crate::gui::devices;
@@ -28,8 +29,8 @@ use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, optional_row, row, setting_row, slider_row, whole_number};
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
-    CacheMode, FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache,
-    TensorType, VaeFormat, changed_settings, kept_seed,
+    FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, TensorType, VaeFormat,
+    changed_settings, kept_seed,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
@@ -405,6 +406,13 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         if scale != before {
             recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
         }
+        if let Some(skip) = &mut recipe.skip_layers {
+            let (own, hover) = (numbers_text(&skip.layers), tr!("create-numbers-of-the-layers"));
+            text_row(ui, tr!("create-skipped-layers"), "7, 8, 9", &own, hover, |text| {
+                skip.layers = numbers(text).map_err(|reason| sentence(&reason))?;
+                Ok(())
+            });
+        }
     }
     if uses(FamilySetting::TimestepShift, recipe.timestep_shift.is_some()) {
         let hover = tr!("create-timestep-shift-of-distilled");
@@ -415,7 +423,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         ui.checkbox(&mut recipe.seamless_x, tr!("create-left-right")).on_hover_text(hover);
         ui.checkbox(&mut recipe.seamless_y, tr!("create-top-bottom")).on_hover_text(hover)
     });
-    cache_row(ui, state, recipe);
+    step_cache_rows(ui, state, recipe);
     let hover = tr!("create-noise-levels-of-the-steps-separated");
     text_row(ui, tr!("create-sigmas"), "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
         recipe.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
@@ -434,28 +442,6 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             ui.checkbox(&mut recipe.number_references, tr!("create-number")).on_hover_text(hover)
         });
     }
-}
-
-fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    let hover = tr!("create-step-cache-reuse-parts");
-    row(ui, tr!("create-step-cache"), |ui| {
-        let mode = recipe.step_cache.as_ref().map(|cache| cache.mode);
-        let mut chosen = mode;
-        let combo = ComboBox::from_id_salt("Step cache")
-            .width(ui.available_width())
-            .icon(widgets::chevron)
-            .selected_text(mode.map_or(tr!("create-none"), CacheMode::label))
-            .show_ui(ui, |ui| {
-                ui.selectable_value(&mut chosen, None, tr!("create-none"));
-                for mode in CacheMode::ALL.iter().filter(|mode| state.shared.uses_cache(**mode)) {
-                    ui.selectable_value(&mut chosen, Some(*mode), mode.label());
-                }
-            });
-        combo.response.on_hover_text(hover).accessible_name(tr!("create-step-cache"));
-        if chosen != mode {
-            recipe.step_cache = chosen.map(StepCache::of);
-        }
-    });
 }
 
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {

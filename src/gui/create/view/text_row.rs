@@ -34,6 +34,6 @@ pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover
     }
 }
 
-pub(super) fn numbers_text(numbers: &[f32]) -> String {
+pub(super) fn numbers_text(numbers: &[impl ToString]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
