@@ -146,6 +146,8 @@ fn fp8_is_computed_as_the_values_that_it_means_in_every_part() {
 
 #[test]
 fn an_autoencoder_may_have_prefixes_and_decodes_without_its_encoder() {
+    /// The name that a tensor has in a layout; `None` where it is left out.
+    type Rename = fn(&str) -> Option<String>;
     let engine = Engine::start();
     let dir = folder("layouts-autoencoder");
     let parts = families::family("zimage-vae", &dir).unwrap().into_iter();
@@ -153,7 +155,7 @@ fn an_autoencoder_may_have_prefixes_and_decodes_without_its_encoder() {
     let run = |files: &ModelFiles| engine.run(&Recipe { files: files.clone(), steps: 1, ..recipe() }).pixels().to_vec();
     let right = run(&whole);
     assert!(right.iter().any(|value| *value != right[0]), "a picture of one colour");
-    let layouts: [(&str, fn(&str) -> Option<String>); 3] = [
+    let layouts: [(&str, Rename); 3] = [
         ("first-stage", |name| Some(format!("first_stage_model.{name}"))),
         ("prefix", |name| Some(format!("vae.{name}"))),
         ("decoder", |name| (!name.starts_with("encoder.")).then(|| name.to_owned())),

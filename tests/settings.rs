@@ -22,8 +22,10 @@ use serde_json::Value;
 use support::{files, folder, tiny};
 
 const SEED: u64 = 47;
-/// Random sets of settings, and of flags.
+/// Random sets of settings.
 const SETS: usize = 200;
+/// Random sets of flags: four processes each.
+const FLAG_SETS: usize = 60;
 
 fn atelier(home: &Path, args: &[String]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
@@ -111,7 +113,7 @@ fn stored(path: &Path) -> Value {
 fn random_flags_make_the_same_picture_and_notes_in_every_way() {
     tiny();
     let mut random = StdRng::seed_from_u64(SEED);
-    let sets: Vec<_> = (0..SETS).map(|_| random_flags(&mut random)).collect();
+    let sets: Vec<_> = (0..FLAG_SETS).map(|_| random_flags(&mut random)).collect();
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {

@@ -59,8 +59,8 @@ fn table(name: &str, make: impl Fn(&str, &str, f32) -> Outcome<Rgb8>) -> Outcome
         let gain = values.last().copied().unwrap_or_default() - values.first().copied().unwrap_or_default();
         rising += usize::from(never_falls);
         gained += gain;
-        let cells: String = values.iter().map(|value| format!(" {value:.0} |")).collect();
-        println!("| {words}, {phrase} | {attribute} |{cells} {} | {gain:+.0} |", if never_falls { "yes" } else { "no" });
+        let cells: String = values.iter().map(|value| format!(" {value:.0}")).collect::<Vec<_>>().join(" |");
+        println!("| {words}, {phrase} | {attribute} |{cells} | {} | {gain:+.0} |", if never_falls { "yes" } else { "no" });
     }
     println!("\n{rising} of {} never fall; {:+.1} grey levels gained on average.\n", PROMPTS.len(), gained / PROMPTS.len() as f64);
     Ok(())

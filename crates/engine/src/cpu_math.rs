@@ -38,7 +38,8 @@ pub fn cpu_math() -> CpuMath {
 /// `avx512` or `amx-bf16`; `None` where it computes with the engine's, which is exact.
 #[must_use]
 pub fn kernels_name() -> Option<&'static str> {
-    cpu_math();
+    // It chooses at the first call.
+    let _ = cpu_math();
     ffi::kernels_name()
 }
 

@@ -206,7 +206,7 @@ impl Parameters {
                 end: self.decimal("Skip layer end").unwrap_or(usual.end),
             });
         }
-        recipe.sampler_arguments = self.get("Extra sample args").unwrap_or_default().to_owned();
+        self.get("Extra sample args").unwrap_or_default().clone_into(&mut recipe.sampler_arguments);
         recipe.sampler_rng = self.get("Sampler RNG").and_then(|name| name.parse().ok());
         recipe.sigmas = self.get("Custom Sigmas").and_then(|text| numbers(text).ok()).unwrap_or_default();
         (recipe, loras)

@@ -45,8 +45,11 @@ pub(super) fn guidance_range(text: &str) -> Result<GuidanceRange, String> {
     Ok(GuidanceRange { guidance: finite(text)?, start, end })
 }
 
+/// A start and an end, 0 to 1, or what is wrong with them.
+type PartOfSteps = Result<(f32, f32), String>;
+
 /// What stands before an `@`, and the part of the steps behind it; `None` where no two numbers do.
-fn with_part_of_steps(text: &str) -> Option<(&str, Result<(f32, f32), String>)> {
+fn with_part_of_steps(text: &str) -> Option<(&str, PartOfSteps)> {
     let (rest, part) = text.rsplit_once('@')?;
     let (start, end) = part.split_once('-')?;
     let (start, end) = (start.parse::<f32>().ok()?, end.parse::<f32>().ok()?);

@@ -608,6 +608,7 @@ fn every_flag_reaches_the_recipe() {
         // As many as the sigmas have.
         steps: 2,
         guidance: 1.5,
+        guidance_ranges: Vec::new(),
         distilled_guidance: 4.0,
         sampler: Some(Sampler::EulerA),
         scheduler: Some(Scheduler::Karras),

@@ -232,7 +232,8 @@ fn names_of_files_stand_as_chips_in_the_text_and_a_click_selects_one() {
     studio.press(Modifiers::COMMAND, Key::ArrowUp);
     assert_eq!(prompt(&studio), "{<lora:ink:0.85>|mist}, <lora:pen:1>");
     // What is selected is typed over.
-    click(&mut studio, chip_rects(&studio)[1].0.center());
+    let second = chip_rects(&studio)[1].0.center();
+    click(&mut studio, second);
     type_on(&mut studio, "fog");
     assert_eq!(prompt(&studio), "{<lora:ink:0.85>|mist}, fog");
     assert_eq!(chip_rects(&studio).len(), 1);

@@ -215,8 +215,8 @@ fn restarted(studio: Studio) -> Studio {
     harness.state_mut().take().unwrap().finish();
     drop((harness, port));
     let path = folder.path().join("again.json");
-    crate::settings::save(&path, &settings).unwrap();
-    Studio::at(folder, crate::settings::load(&path).settings, Err(String::new()), [1440.0, 900.0])
+    settings::save(&path, &settings).unwrap();
+    Studio::at(folder, settings::load(&path).settings, Err(String::new()), [1440.0, 900.0])
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod unmet_requirement;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Part, PartialRecipe, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe};
 use atelier_core::words::{LoraTag, take_loras, take_loras_if};
 use atelier_language::tr;
 use atelier_library::{Builtin, lora_named};
