@@ -238,6 +238,7 @@ const RULES: &[Rule] = &[
             "src/gui/canvas/work.rs",
             "src/gui/create/work.rs",
             "src/gui/guides/work.rs",
+            "src/gui/studios/work.rs",
             "src/gui/dialog.rs",
             "src/gui/files.rs",
             "src/gui/frame_cost.rs",

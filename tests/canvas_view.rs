@@ -272,11 +272,11 @@ fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Re
     let home = tempfile::tempdir()?;
     let (mut desktop, _) = open(home.path())?;
     paint_stroke(&mut desktop)?;
+    // It keeps its place.
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
     desktop.press("Escape")?;
-    let left =
-        desktop.wait("the canvas' picture", LONG, |desktop| desktop.find_by(|it| it.name == "Picture of the canvas, 64 by 64 pixels"))?;
-    let left = left.area.context("the picture has no place on the screen")?;
-    let middle = (left.x + left.width / 2, left.y + left.height / 2);
+    desktop.wait_for("Picture of the canvas, 64 by 64 pixels", LONG)?;
     wait_for_colour(&mut desktop, "the stroke on it", middle, is_ink)?;
     shoot(&mut desktop, "canvas-left.png")?;
     desktop.click("Canvas, 64 × 64, not saved")?;

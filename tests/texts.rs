@@ -62,6 +62,7 @@ const NAMES: &[&str] = &[
     " GB",
     " GiB",
     "^model\\.=q8_0, ^vae=f16",
+    "threshold=0.25, start=0.1",
     "Hugging Face",
     "Inter",
     "Lucide",

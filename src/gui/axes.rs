@@ -108,8 +108,15 @@ mod tests {
 
     #[test]
     fn every_setting_of_the_panel_can_be_an_axis_whose_name_is_known() {
-        /// Previews are no setting of a picture, and a sheet makes drafts of its own.
-        const NO_AXES: [&str; 2] = ["create-previews", "create-stop-early"];
+        /// Previews are no setting of a picture, a sheet makes drafts of its own, and sections are
+        /// not one setting.
+        const NO_AXES: [&str; 5] = [
+            "create-previews",
+            "create-stop-early",
+            "create-a-second-pass-at",
+            "guides-pictures-that-guide-the",
+            "create-additions-to-the-model",
+        ];
         for setting in PANEL_SETTINGS {
             let is_there = AXES_OF_ROWS.iter().any(|(row, _)| language::text(row) == setting.row());
             let is_none = NO_AXES.iter().any(|row| language::text(row) == setting.row());

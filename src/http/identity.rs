@@ -10,7 +10,7 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use serde_json::json;
 
-use super::Gate;
+use super::gate::Gate;
 use super::hub::now_ms;
 use super::json::Json;
 use super::state::SharedApp;

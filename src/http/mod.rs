@@ -15,6 +15,7 @@ mod connections;
 mod error;
 mod events;
 mod fields;
+mod gate;
 pub mod guard;
 mod hub;
 mod identity;
@@ -24,6 +25,7 @@ mod json;
 mod mcp;
 mod models;
 mod names;
+mod old_pictures;
 mod openai;
 mod openapi;
 mod opening;
@@ -60,12 +62,12 @@ use tokio::sync::oneshot;
 
 use connections::Peer;
 use error::{Failure, Family};
-use guard::{Head, Policy, Verdict, judge};
+use gate::Gate;
+use guard::{Head, Verdict, judge};
 use hub::now_ms;
 use json::Json;
 use options::assemble;
 use state::SharedApp;
-use visitors::Visitors;
 
 pub use atelier_gallery::queue::Owner;
 pub use atelier_peers::DEFAULT_PORT;
@@ -79,13 +81,6 @@ pub use visitors::Guests;
 
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
-
-/// Who is let in, and who was there.
-#[derive(Clone)]
-struct Gate {
-    policy: Arc<RwLock<Policy>>,
-    visitors: Arc<Visitors>,
-}
 
 /// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
 pub struct Server {
@@ -116,7 +111,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
             // It ends with the runtime.
-            drop(runtime.spawn(retention::run(of_thread)));
+            drop(runtime.spawn(old_pictures::remove_hourly(of_thread)));
             runtime.block_on(connections::serve(listeners, router, ended));
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();

@@ -4,22 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use atelier_gallery::queue::Owner;
-use atelier_gallery::{
-    Database, FileIdentity, GalleryError, Order, PictureDetails, PictureKind, PictureState, Query, SystemTrash, Trash, TrashReport,
-};
-use tokio::time::{Instant, interval_at};
-
-use super::hub::now_ms;
-use super::state::{SharedApp, blocking};
+use atelier_gallery::{Database, FileIdentity, GalleryError, Order, PictureDetails, PictureKind, PictureState, Query, Trash, TrashReport};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// Time between two looks, and after the start before the first one: it is not waited for.
-const INTERVAL: Duration = Duration::from_hours(1);
-const FIRST_AFTER: Duration = Duration::from_mins(1);
 /// Pictures that are read at a time.
 const CHUNK: usize = 500;
 /// The folder, in that of an owner, of pictures that a client asked to save.
@@ -70,17 +59,6 @@ pub(super) fn saved_folder(folder: &Path) -> PathBuf {
 /// True for a picture in an owner's folder, saved or not.
 pub(super) fn is_in(file: &Path, folder: &Path) -> bool {
     file.parent().is_some_and(|parent| parent == folder || parent == saved_folder(folder))
-}
-
-/// Looks each hour for what is kept no longer.
-pub(super) async fn run(app: SharedApp) {
-    let mut ticks = interval_at(Instant::now() + FIRST_AFTER, INTERVAL);
-    loop {
-        ticks.tick().await;
-        let app = Arc::clone(&app);
-        // A fault is in the log already, and the next hour tries again.
-        drop(blocking(move || app.remove_old_pictures(now_ms(), &mut SystemTrash)).await);
-    }
 }
 
 /// Moves the pictures of others that are kept no longer to the trash. `shared`: the folder of the

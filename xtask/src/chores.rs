@@ -51,8 +51,12 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     let result = check(&mut stages).and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet"))).and_then(|()| {
         let mut command = tests();
         let flaky = FlakyTests::record(&mut command)?;
-        let result = stages.run("tests", command.arg("--no-fail-fast").arg("--").args(&options.rest));
-        result.and(flaky.report())
+        let mut running = Stages::start("tests", command.arg("--no-fail-fast").arg("--").args(&options.rest))?;
+        flaky.wait_for_first_program(&mut running.child);
+        // Tests leave a good part of the processor idle.
+        let beside = Stages::start_beside("documentation", &documentation());
+        let result = stages.finish(running);
+        result.and(flaky.report()).and(beside.and_then(|beside| stages.finish(beside)))
     });
     eprint!("\n{}", stages.table());
     result
@@ -74,7 +78,8 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
     ensure_components(options)?;
     remove_stale_engines()?;
     let mut stages = Stages::default();
-    let result = check(&mut stages).and_then(|()| audit(&mut stages));
+    let documented = |stages: &mut Stages| stages.run("documentation", &mut documentation());
+    let result = check(&mut stages).and_then(|()| documented(&mut stages)).and_then(|()| audit(&mut stages));
     eprint!("\n{}", stages.table());
     result
 }
@@ -130,10 +135,13 @@ fn check(stages: &mut Stages) -> Result<(), Failure> {
     stages.run("format", cargo("fmt").args(["--all", "--check"]))?;
     let deny = ["--quiet", "--", "-D", "warnings"];
     stages.run("lint", cargo("clippy").args(["--workspace", "--all-targets", "--features", TEST_FEATURES]).args(deny))?;
-    stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))?;
-    let mut documentation = cargo("doc");
-    documentation.args(["--workspace", "--no-deps", "--quiet", "--features", TEST_FEATURES]).env("RUSTDOCFLAGS", "-D warnings");
-    stages.run("documentation", &mut documentation)
+    stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))
+}
+
+fn documentation() -> Command {
+    let mut command = cargo("doc");
+    command.args(["--workspace", "--no-deps", "--quiet", "--features", TEST_FEATURES]).env("RUSTDOCFLAGS", "-D warnings");
+    command
 }
 
 /// Checks licences, origins and advisories of the dependencies, where cargo-deny is installed.

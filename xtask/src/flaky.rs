@@ -8,7 +8,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, process};
@@ -49,6 +49,15 @@ impl FlakyTests {
         cargo.args(["--config", &format!("target.'cfg(all())'.runner = ['{}', '{RUN_TEST}']", program.display())]);
         cargo.env(RECORD_VARIABLE, &record);
         Ok(Self { record })
+    }
+
+    /// Waits until the first test program runs, or all of it is over: cargo holds the lock of the
+    /// target folder until then.
+    pub(crate) fn wait_for_first_program(&self, cargo: &mut Child) {
+        let is_running = || self.record.with_extension("output").exists() || test_times::file_of(&self.record).exists();
+        while !is_running() && cargo.try_wait().is_ok_and(|ended| ended.is_none()) {
+            thread::sleep(PRINT_INTERVAL);
+        }
     }
 
     /// Prints them, and the programs that took longest. Fails where there are more than

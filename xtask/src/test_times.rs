@@ -11,7 +11,8 @@ use crate::stages::format_duration;
 /// Programs that are named.
 const MAX_SHOWN: usize = 15;
 
-fn file_of(record: &Path) -> PathBuf {
+/// The file beside a run's record.
+pub(crate) fn file_of(record: &Path) -> PathBuf {
     record.with_extension("times")
 }
 

@@ -740,9 +740,9 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
         for _ in 0..6 {
             studio.harness.run_ok();
         }
-        let label = studio.harness.query_all_by_label(row).next().unwrap_or_else(|| panic!("{words}: {row} is not there"));
-        let middle = label.rect().center().y;
-        assert!((60.0..800.0).contains(&middle), "{words}: {row} is at {middle}");
+        // A button above the picture may have the same name.
+        let places: Vec<f32> = studio.harness.query_all_by_label(row).map(|label| label.rect().center().y).collect();
+        assert!(places.iter().any(|middle| (60.0..800.0).contains(middle)), "{words}: {row} is at {places:?}");
         assert_eq!(studio.app().state.create.wanted_setting, None, "{words}");
     }
 }

@@ -201,7 +201,7 @@ mod tests {
         let ctx = Context::default();
         let mut galley = None;
         let mut output = ctx.run_ui(RawInput::default(), |ui| {
-            let job = LayoutJob::simple("one two\nthree four five".into(), FontId::monospace(12.0), Color32::WHITE, 80.0);
+            let job = LayoutJob::simple("one two\nthree four five".into(), FontId::monospace(theme::SMALL), Color32::WHITE, 80.0);
             galley = Some(ui.fonts_mut(|fonts| fonts.layout_job(job)));
         });
         // Without a screen nobody else takes them.

@@ -16,10 +16,14 @@ use crate::gui::widgets::{bare_icon, command_button, command_control};
 const PLACES: u64 = 6;
 /// Thickness of the line, in points.
 const LINE: f32 = 3.0;
+/// Space below each line, in points.
+const LINE_GAP: f32 = 1.0;
 
 /// Draws the progress of every job that the engine is at.
 pub(crate) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let several = state.shared.jobs.at_work().nth(1).is_some();
+    // One line has the height of what stands here while no job runs, so that no picture moves.
+    ui.spacing_mut().item_spacing.y = LINE_GAP;
     for (n, job) in state.shared.jobs.at_work().enumerate() {
         ui.push_id(job.id, |ui| line(ui, state, commands, job, several, n == 0));
     }
