@@ -271,10 +271,8 @@ fn canvases_of_earlier_sessions_are_offered_and_one_that_is_damaged_is_named() -
 fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Result<()> {
     let home = tempfile::tempdir()?;
     let (mut desktop, _) = open(home.path())?;
-    paint_stroke(&mut desktop)?;
-    // It keeps its place.
-    let area = canvas(&mut desktop)?;
-    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    // The picture keeps its place.
+    let middle = paint_stroke(&mut desktop)?;
     desktop.press("Escape")?;
     desktop.wait_for("Picture of the canvas, 64 by 64 pixels", LONG)?;
     wait_for_colour(&mut desktop, "the stroke on it", middle, is_ink)?;

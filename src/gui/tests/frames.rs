@@ -181,6 +181,7 @@ fn devices_that_are_as_before_are_drawn_once_and_small_changes_are_not_animated(
     devices[0].memory_free_bytes -= 200 << 20;
     screen.studio.port.send(Event::Devices(devices));
     let frames = screen.pass(10.0);
-    // The planner looks at it a moment later.
-    assert!((1..=3).contains(&frames), "{frames} frames for another digit");
+    // The planner looks at it a moment later, and answers of other threads may come late. What is
+    // animated takes six frames and more.
+    assert!((1..=5).contains(&frames), "{frames} frames for another digit");
 }
