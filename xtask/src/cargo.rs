@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,15 +13,20 @@ pub(crate) fn finish(command: &mut Command) -> Result<(), Failure> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Failure::from_status(status.code())),
-        Err(error) => Err(Failure::new(format!("{} could not be started: {error}", command.get_program().display()))),
+        Err(error) => Err(unstarted(command, &error)),
     }
+}
+
+/// The failure of a program that could not be started.
+pub(crate) fn unstarted(command: &Command, error: &io::Error) -> Failure {
+    Failure::new(format!("{} could not be started: {error}", command.get_program().display()))
 }
 
 /// Runs a program to its end and returns what it wrote to standard output; a failure says what it
 /// wrote to standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| Failure::new(format!("{program} could not be started: {error}")))?;
+    let output = command.output().map_err(|error| unstarted(command, &error))?;
     let [text, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     if output.status.success() {
         Ok(text)

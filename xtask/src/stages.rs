@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{io, process};
 
-use crate::cargo::target_folder;
+use crate::cargo::{target_folder, unstarted};
 use crate::failure::Failure;
 
 #[derive(Default)]
@@ -95,10 +95,6 @@ impl Stages {
         let _ = writeln!(text, "  {:width$} {:>9}", "together", format_duration(together));
         text
     }
-}
-
-fn unstarted(command: &Command, error: &io::Error) -> Failure {
-    Failure::new(format!("{} could not be started: {error}", command.get_program().display()))
 }
 
 /// The same command, which gives way to others where the system has `nice`.
