@@ -52,7 +52,7 @@ fn a_token_is_asked_for_and_an_allowed_page_may_read() {
 }
 
 #[test]
-fn a_server_proves_that_it_knows_a_token_at_the_address_at_which_it_was_asked() {
+fn a_server_proves_a_token_for_its_own_address() {
     const CHALLENGE: &str = "00112233445566778899aabbccddeeff";
     let mut tokens = Tokens::default();
     tokens.add("Anna", TOKEN, false).unwrap();

@@ -30,7 +30,7 @@ pub use events::EventReader;
 pub use identity::{StudioId, prove};
 pub use job::{JobBegin, JobEvent, JobRequest, JobStatus, MAX_PICTURES};
 pub use kept::{KeptStudio, KeptStudios};
-pub use moved::{LocatedStudio, locate_kept};
+pub use moved::{LocatedStudio, locate_studio};
 pub use network::Network;
 pub use offered::{Offer, OfferedModel};
 pub use record::{FoundStudio, Record, clean_name};

@@ -38,7 +38,7 @@ impl LocatedStudio {
 ///
 /// # Errors
 /// Where another studio answers at its address, and it is found nowhere else: the token is not sent.
-pub fn locate_kept(kept: &KeptStudio, file: &Path, network: Network) -> Result<LocatedStudio, StudioError> {
+pub fn locate_studio(kept: &KeptStudio, file: &Path, network: Network) -> Result<LocatedStudio, StudioError> {
     locate_within(kept, file, network, SEARCH_WITHIN)
 }
 
@@ -184,7 +184,7 @@ mod tests {
         let kept = KeptStudios::read(&file).unwrap();
         assert_eq!(kept.named("Anna"), Some(&located.studio), "with its token and its identity");
         assert!(heads.lock().unwrap().iter().all(|head| !head.contains(TOKEN)), "nothing but the challenge is sent");
-        let again = locate_kept(&located.studio, &file, network).unwrap();
+        let again = locate_studio(&located.studio, &file, network).unwrap();
         assert_eq!((again.moved_from.clone(), again.note()), (None, None));
     }
 
@@ -212,6 +212,6 @@ mod tests {
         assert_eq!(locate_within(&studio, &file, network, Duration::ZERO), Err(StudioError::Replaced { studio: "Anna".into() }));
         assert!(heads.lock().unwrap().iter().all(|head| !head.to_lowercase().contains("authorization")));
         let without = KeptStudio { id: None, ..studio };
-        assert_eq!(locate_kept(&without, &file, network).unwrap().moved_from, None, "one whose identity is not known is where it was");
+        assert_eq!(locate_studio(&without, &file, network).unwrap().moved_from, None, "one whose identity is not known is where it was");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use atelier_peers::{AccessToken, Browser, KeptStudio, KeptStudios, Network, Studio, StudioAddress, StudioLink, locate_kept};
+use atelier_peers::{AccessToken, Browser, KeptStudio, KeptStudios, Network, Studio, StudioAddress, StudioLink, locate_studio};
 
 /// Longest search for a studio by its name.
 const SEARCH_WITHIN: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub(super) fn read_kept(file: &Path) -> anyhow::Result<KeptStudios> {
 pub(super) fn locate(word: &str, file: &Path) -> anyhow::Result<Located> {
     let kept = read_kept(file)?;
     if let Some(studio) = kept.named(word) {
-        let located = locate_kept(studio, file, Network::Local)?;
+        let located = locate_studio(studio, file, Network::Local)?;
         let note = located.note();
         let KeptStudio { name, address, token, .. } = located.studio;
         return Ok(Located { name, address, token, note });

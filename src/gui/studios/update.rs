@@ -13,7 +13,7 @@ use crate::gui::context::Context;
 use crate::gui::due;
 use crate::gui::studios::command::Command;
 use crate::gui::studios::state::{Answer, Search, State};
-use crate::gui::studios::work::{self, Asked, Connected};
+use crate::gui::studios::work::{self, Connected, StudioAnswer};
 use crate::gui::workers::Worker;
 
 /// Carries out a command.
@@ -176,16 +176,16 @@ fn ask_due(state: &mut State, context: &Context<'_>) {
             "studio",
             move || work::ask(&file, &studio, network),
             move |asked, features, context| {
-                let asked = asked.unwrap_or_else(|error| Asked { moved: None, models: Err(no_thread(&error)) });
-                take_asked(features.studios, &address, asked, context);
+                let asked = asked.unwrap_or_else(|error| StudioAnswer { moved: None, models: Err(no_thread(&error)) });
+                apply_answer(features.studios, &address, asked, context);
             },
         );
     }
 }
 
 /// Takes the answer of a studio that was asked at this address.
-fn take_asked(state: &mut State, address: &StudioAddress, asked: Asked, context: &mut Context<'_>) {
-    let Asked { moved, models } = asked;
+fn apply_answer(state: &mut State, address: &StudioAddress, asked: StudioAnswer, context: &mut Context<'_>) {
+    let StudioAnswer { moved, models } = asked;
     let address = match moved {
         Some((kept, now, note)) => {
             state.take_moved(kept, address, &now);

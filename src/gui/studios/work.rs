@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::stored_file::Unreadable;
 use atelier_language::tr;
-use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Offer, OfferedModel, Studio, StudioAddress, StudioLink, locate_kept};
+use atelier_peers::{Browser, KeptStudio, KeptStudios, Network, Offer, OfferedModel, Studio, StudioAddress, StudioLink, locate_studio};
 
 use crate::gui::studios::state::Found;
 
@@ -74,23 +74,23 @@ pub(super) fn connect(file: &Path, name: &str, link: StudioLink) -> Result<Conne
 
 /// A kept studio that was asked for its models.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct StudioAnswer {
     /// The list of kept studios and a sentence, where it has another address now.
     pub(super) moved: Option<(KeptStudios, StudioAddress, String)>,
     pub(super) models: Result<Vec<OfferedModel>, Advice>,
 }
 
 /// Asks a kept studio for its models; one that is not where it was is looked for.
-pub(super) fn ask(file: &Path, studio: &KeptStudio, network: Network) -> Asked {
-    let located = match locate_kept(studio, file, network) {
+pub(super) fn ask(file: &Path, studio: &KeptStudio, network: Network) -> StudioAnswer {
+    let located = match locate_studio(studio, file, network) {
         Ok(located) => located,
-        Err(error) => return Asked { moved: None, models: Err(error.advice()) },
+        Err(error) => return StudioAnswer { moved: None, models: Err(error.advice()) },
     };
     let note = located.note();
     let KeptStudio { name, address, token, .. } = located.studio;
     let moved = note.and_then(|note| Some((read(file).ok()?, address.clone(), note)));
     let asked = Studio::new(&name, address, token).and_then(|it| it.offer());
-    Asked { moved, models: asked.map(|offer| offer.models).map_err(|error| error.advice()) }
+    StudioAnswer { moved, models: asked.map(|offer| offer.models).map_err(|error| error.advice()) }
 }
 
 /// Forgets the studio of this name; the list as it is then.

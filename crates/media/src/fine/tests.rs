@@ -212,7 +212,7 @@ fn a_copy_keeps_what_its_format_can_keep() {
 }
 
 #[test]
-fn what_a_copys_format_cannot_keep_is_told() {
+fn export_losses_are_told() {
     use ExportLoss::{SixteenBits, Transparency};
 
     let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use atelier_engine::{Begin, End, Event, OutsideJob, Picture, Preview, PreviewOpt
 use atelier_gallery::queue::QueuedJob;
 use atelier_language::tr;
 use atelier_media::PictureError;
-use atelier_peers::{JobRequest, KeptStudio, KeptStudios, Network, Studio, StudioError, locate_kept};
+use atelier_peers::{JobRequest, KeptStudio, KeptStudios, Network, Studio, StudioError, locate_studio};
 
 use super::active::ActiveJob;
 use super::message::QueueEvent;
@@ -95,7 +95,7 @@ impl RunningJob {
         let gone = || Advice::new(tr!("studio-is-no-longer-among", name), tr!("studio-connect-to-it-again"));
         let file = file.ok_or_else(gone)?;
         let kept = KeptStudios::read(file).map_err(unread)?;
-        let located = locate_kept(kept.named(name).ok_or_else(gone)?, file, self.network).map_err(|error| error.advice())?;
+        let located = locate_studio(kept.named(name).ok_or_else(gone)?, file, self.network).map_err(|error| error.advice())?;
         self.moved = located.note();
         let KeptStudio { name, address, token, .. } = located.studio;
         Studio::new(&name, address, token).map_err(|error| error.advice())
