@@ -7,10 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use atelier_core::recipe::Rgb8;
-use atelier_media::{ExportFormat, MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture, RgbaPixels, export_bytes, export_pixels};
-use serde_json::Value;
+use atelier_media::{
+    ExportFormat, ExportLoss, ExportedBytes, MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture, RgbaPixels, export_bytes, export_pixels,
+};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 
 use super::error::Failure;
+
+/// Header that names what a picture's format could not keep; absent where it kept all.
+const LOSSES: &str = "x-atelier-losses";
 
 /// Most pictures in a request.
 pub(crate) const MAX_IMAGES: usize = 16;
@@ -117,7 +124,7 @@ pub(crate) const fn names_of(format: ExportFormat) -> (&'static str, &'static st
 }
 
 /// A kept picture in this format, with its settings. Blocks.
-pub(crate) fn file_bytes(path: &std::path::Path, format: ExportFormat) -> Result<Vec<u8>, Failure> {
+pub(crate) fn file_bytes(path: &std::path::Path, format: ExportFormat) -> Result<ExportedBytes, Failure> {
     export_bytes(path, format, true).map_err(|error| {
         tracing::warn!("a picture could not be answered: {error}");
         Failure::Failed(atelier_core::advice::Advice::new(
@@ -125,6 +132,32 @@ pub(crate) fn file_bytes(path: &std::path::Path, format: ExportFormat) -> Result
             "Look for it in the gallery.",
         ))
     })
+}
+
+/// The names of what a picture's format could not keep.
+pub(crate) fn loss_names(losses: &[ExportLoss]) -> Vec<&'static str> {
+    losses.iter().map(|loss| loss.name()).collect()
+}
+
+/// A picture as the body of an answer, with what its format could not keep in a header.
+pub(crate) fn file_answer(picture: ExportedBytes, format: ExportFormat) -> Response {
+    let losses = loss_names(&picture.losses).join(", ");
+    let mut answer = ([(header::CONTENT_TYPE, names_of(format).1)], picture.bytes).into_response();
+    if !losses.is_empty()
+        && let Ok(losses) = HeaderValue::try_from(losses)
+    {
+        answer.headers_mut().insert(LOSSES, losses);
+    }
+    answer
+}
+
+/// A picture as a field of JSON, with what its format could not keep in `losses`.
+pub(crate) fn file_json(picture: &ExportedBytes) -> Value {
+    let mut value = json!({"b64_json": base64_text(&picture.bytes)});
+    if !picture.losses.is_empty() {
+        value["losses"] = json!(loss_names(&picture.losses));
+    }
+    value
 }
 
 /// A preview in base64. Blocks.
@@ -146,6 +179,26 @@ mod tests {
         let colour = rgba.unwrap_or([10, 20, 30, 255]);
         image::RgbaImage::from_pixel(width, height, image::Rgba(colour)).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
         bytes.into_inner()
+    }
+
+    #[test]
+    fn what_a_format_cannot_keep_is_in_the_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let jpeg = ExportFormat::Jpeg { quality: 90 };
+        for (colour, losses) in [([1, 2, 3, 0], Some("transparency")), ([1, 2, 3, 255], None)] {
+            let pixels = image::RgbaImage::from_pixel(4, 4, image::Rgba(colour));
+            if losses.is_some() {
+                pixels.save(&path).unwrap();
+            } else {
+                image::DynamicImage::ImageRgba8(pixels).to_rgb8().save(&path).unwrap();
+            }
+            let picture = file_bytes(&path, jpeg).unwrap();
+            assert_eq!(file_json(&picture)["losses"].as_array().map(Vec::len), losses.map(|_| 1));
+            let answer = file_answer(picture, jpeg);
+            assert_eq!(answer.headers().get(LOSSES).map(|it| it.to_str().unwrap()), losses);
+            assert!(file_answer(file_bytes(&path, ExportFormat::Png).unwrap(), ExportFormat::Png).headers().get(LOSSES).is_none());
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn image(bytes: Vec<u8>, kind: &'static str) -> Response {
 async fn picture(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {
     let path = find(&app, &owner, &id).await?.summary.path;
     let bytes = blocking(move || file_bytes(&path, ExportFormat::Png)).await??;
-    Ok(image(bytes, "image/png"))
+    Ok(image(bytes.bytes, "image/png"))
 }
 
 async fn thumbnail(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {

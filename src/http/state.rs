@@ -12,7 +12,7 @@ use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError, Trash, TrashReport};
 use atelier_library::check_files;
-use atelier_media::ExportFormat;
+use atelier_media::{ExportFormat, ExportedBytes};
 use atelier_peers::StudioId;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -353,7 +353,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// The pictures of a job as files of this format, in their order.
-pub(crate) async fn pictures_of(view: &JobView, format: ExportFormat) -> Result<Vec<Vec<u8>>, Failure> {
+pub(crate) async fn pictures_of(view: &JobView, format: ExportFormat) -> Result<Vec<ExportedBytes>, Failure> {
     let paths: Vec<PathBuf> = view.pictures.iter().map(|picture| picture.path.clone()).collect();
     blocking(move || paths.iter().map(|path| images::file_bytes(path, format)).collect()).await?
 }

@@ -11,6 +11,7 @@ use image::{ExtendedColorType, ImageEncoder};
 
 use atelier_core::paths;
 use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
+use atelier_language::tr;
 
 use super::fine::{eight_bits, over_white};
 use super::png::encode;
@@ -64,8 +65,37 @@ pub enum ExportLoss {
     Transparency,
     /// Sixteen bits a sample, of which eight are left.
     SixteenBits,
-    /// Settings of a longer text than the format's block holds.
+    /// Settings, where their text is longer than the format's block holds or was not written.
     Settings,
+}
+
+impl ExportLoss {
+    /// What became of it, as a clause.
+    #[must_use]
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::Transparency => tr!("media-what-was-transparent-is"),
+            Self::SixteenBits => tr!("media-8-bits-a-colour"),
+            Self::Settings => tr!("media-the-settings-are-left"),
+        }
+    }
+
+    /// Its name for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transparency => "transparency",
+            Self::SixteenBits => "sixteen_bits",
+            Self::Settings => "settings",
+        }
+    }
+}
+
+/// A copy of a picture in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportedBytes {
+    pub bytes: Vec<u8>,
+    pub losses: Vec<ExportLoss>,
 }
 
 /// A copy of a picture on the disk.
@@ -82,7 +112,7 @@ pub struct ExportedPicture {
 /// # Errors
 /// If the picture cannot be read, or the copy cannot be written.
 pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<ExportedPicture, PictureError> {
-    let (bytes, losses) = copy_of(source, format, keeps_metadata)?;
+    let ExportedBytes { bytes, losses } = export_bytes(source, format, keeps_metadata)?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = format.ending();
     let names = (1..10_000).map(|n| if n == 1 { format!("{stem}.{ending}") } else { format!("{stem} ({n}).{ending}") });
@@ -94,26 +124,25 @@ pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_
 ///
 /// # Errors
 /// If the picture cannot be read.
-pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<Vec<u8>, PictureError> {
-    copy_of(source, format, keeps_metadata).map(|(bytes, _)| bytes)
-}
-
-fn copy_of(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<(Vec<u8>, Vec<ExportLoss>), PictureError> {
+pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<ExportedBytes, PictureError> {
     let metadata = if keeps_metadata { read_metadata(source).ok() } else { None };
     if let (ExportFormat::Png, Some(_)) = (format, &metadata) {
-        return fs::read(source).map(|bytes| (bytes, Vec::new())).map_err(|error| PictureError::read(source, error));
+        let bytes = fs::read(source).map_err(|error| PictureError::read(source, error))?;
+        return Ok(ExportedBytes { bytes, losses: Vec::new() });
     }
     let image = read_fine_image(&ImageSource::File(source.to_owned()))?;
-    let mut losses = losses(&image, format);
+    let mut losses = pixel_losses(&image, format);
     let mut text = metadata.and_then(|it| it.parameters);
     if text.as_ref().is_some_and(|text| text.len() > MAX_EXIF_TEXT) {
         text = None;
         losses.push(ExportLoss::Settings);
     }
-    Ok((encode_as(&image, format, text.as_deref())?, losses))
+    Ok(ExportedBytes { bytes: encode_as(&image, format, text.as_deref())?, losses })
 }
 
-fn losses(image: &Rgb8, format: ExportFormat) -> Vec<ExportLoss> {
+/// What of a picture's pixels this format cannot keep.
+#[must_use]
+pub fn pixel_losses(image: &Rgb8, format: ExportFormat) -> Vec<ExportLoss> {
     let (Some(fine), false) = (image.fine(), format == ExportFormat::Png) else { return Vec::new() };
     let alpha = (fine.has_alpha && format != ExportFormat::WebP).then_some(ExportLoss::Transparency);
     let bits = matches!(fine.samples, Samples::Sixteen(_)).then_some(ExportLoss::SixteenBits);
@@ -234,7 +263,7 @@ mod tests {
     fn quality_is_size_and_a_missing_picture_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
-        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg { quality }, false).unwrap().len();
+        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg { quality }, false).unwrap().bytes.len();
         assert!(bytes(20) < bytes(95));
         assert!(export_bytes(&folder.path().join("gone.png"), ExportFormat::WebP, true).is_err());
     }

@@ -19,7 +19,7 @@ use super::reporter::{ProgressLine, quiet_reporter, reporter};
 use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_gallery::{Database, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
-use atelier_media::{ExportFormat, ExportLoss, export_picture};
+use atelier_media::{ExportFormat, export_picture};
 use atelier_studio::picture_index::open_gallery;
 
 /// Quality of JPEG where nobody says otherwise.
@@ -244,7 +244,7 @@ impl CommandRunner {
                 Ok(copy) => {
                     report.exported(file, &copy.path)?;
                     for loss in copy.losses {
-                        report.warning(&format!("{}: {}.", copy.path.display(), lost(loss)))?;
+                        report.warning(&format!("{}: {}.", copy.path.display(), loss.clause()))?;
                     }
                 }
                 Err(error) => {
@@ -254,15 +254,6 @@ impl CommandRunner {
             }
         }
         Ok(exit)
-    }
-}
-
-/// What became of what a copy's format cannot keep.
-const fn lost(loss: ExportLoss) -> &'static str {
-    match loss {
-        ExportLoss::Transparency => "what was transparent is white, as JPEG keeps no transparency",
-        ExportLoss::SixteenBits => "8 bits a colour are left of 16; PNG keeps them",
-        ExportLoss::Settings => "the settings are left out, as they are longer than this format holds; PNG keeps them",
     }
 }
 

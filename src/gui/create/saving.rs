@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_language::tr;
+use atelier_media::ExportLoss;
 
 use crate::gui::context::Context;
 use crate::gui::create::save_dialog::{SaveDialog, USUAL_QUALITY};
@@ -66,7 +67,11 @@ fn write(state: &State, dialog: &SaveDialog, target: PathBuf, context: &mut Cont
         Worker::Files,
         move || work::save_as(&target, &picture, quality, replaces),
         move |saved, features, context| match saved {
-            Ok(SaveResult::Saved(path)) => context.notice(tr!("create-saved-as", path = path.display())),
+            Ok(SaveResult::Saved(path, losses)) if losses.is_empty() => context.notice(tr!("create-saved-as", path = path.display())),
+            Ok(SaveResult::Saved(path, losses)) => {
+                let losses = losses.into_iter().map(ExportLoss::clause).collect::<Vec<_>>().join(", ");
+                context.notice(tr!("create-saved-as-with-losses", path = path.display(), losses));
+            }
             Ok(SaveResult::Exists(path)) => {
                 let asked = SaveDialog { path: path.display().to_string(), is_typed: true, replaced: Some(path), ..dialog };
                 features.create.save_dialog = Some(Box::new(asked));

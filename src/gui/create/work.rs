@@ -14,7 +14,7 @@ use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::Picture;
 use atelier_language::tr;
 use atelier_library::diffusers_files;
-use atelier_media::{ExportFormat, export_bytes, export_pixels};
+use atelier_media::{ExportFormat, ExportLoss, ExportedBytes, export_bytes, export_pixels, pixel_losses};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::results::{self, Destination};
@@ -83,7 +83,8 @@ pub(crate) struct SavedPicture {
 /// Result of saving a picture where the person wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SaveResult {
-    Saved(PathBuf),
+    /// Its file, and what its format could not keep.
+    Saved(PathBuf, Vec<ExportLoss>),
     /// There is a file of this name, and nobody said that it may go.
     Exists(PathBuf),
 }
@@ -106,18 +107,21 @@ pub(crate) fn save_as(target: &Path, picture: &SavedPicture, quality: u8, replac
     let SavedPicture { kept, recipe, notes, pixels } = picture;
     let failed = |source: io::Error| FileError::Write { path: target.clone(), source };
     let format = format.unwrap_or(ExportFormat::Png);
-    let bytes = match (kept, pixels) {
+    let ExportedBytes { bytes, losses } = match (kept, pixels) {
         // The kept file knows most about itself.
         (Some(kept), _) if kept.is_file() => export_bytes(kept, format, true)?,
         (_, Some(pixels)) if format == ExportFormat::Png => {
             let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
-            results::encode_picture(recipe, info, notes, pixels)?
+            ExportedBytes { bytes: results::encode_picture(recipe, info, notes, pixels)?, losses: Vec::new() }
         }
-        (_, Some(pixels)) => export_pixels(pixels, format)?,
+        (_, Some(pixels)) => {
+            let losses = pixel_losses(pixels, format).into_iter().chain([ExportLoss::Settings]).collect();
+            ExportedBytes { bytes: export_pixels(pixels, format)?, losses }
+        }
         (_, None) => return Err(failed(io::Error::other(tr!("create-the-picture-is-no")))),
     };
     paths::write_atomic_bytes(&target, &bytes).map_err(failed)?;
-    Ok(SaveResult::Saved(target))
+    Ok(SaveResult::Saved(target, losses))
 }
 
 #[cfg(test)]
@@ -147,7 +151,7 @@ mod tests {
 
     fn saved_at(result: Result<SaveResult, FileError>) -> PathBuf {
         match result.unwrap() {
-            SaveResult::Saved(path) => path,
+            SaveResult::Saved(path, _) => path,
             SaveResult::Exists(path) => panic!("{} is there", path.display()),
         }
     }
@@ -167,6 +171,23 @@ mod tests {
         assert_eq!(save("v1.5").file_name().unwrap(), "v1.5.png", "a point in a name is no ending");
         let read = String::from_utf8_lossy(&fs::read(folder.path().join("c.webp")).unwrap()).replace('\0', "");
         assert!(read.contains("a lake at dawn"), "the settings stay with it");
+    }
+
+    #[test]
+    fn what_a_format_cannot_keep_is_told() {
+        let (folder, kept) = kept();
+        let losses_of = |name: &str, picture: &SavedPicture| match save_as(&folder.path().join(name), picture, 80, false).unwrap() {
+            SaveResult::Saved(_, losses) => losses,
+            SaveResult::Exists(path) => panic!("{} is there", path.display()),
+        };
+        assert_eq!(losses_of("whole.jpg", &saved(&kept, None)), []);
+        let clear = folder.path().join("clear.png");
+        image::RgbaImage::from_pixel(8, 8, image::Rgba([9, 9, 9, 0])).save(&clear).unwrap();
+        assert_eq!(losses_of("clear.jpg", &saved(&clear, None)), [ExportLoss::Transparency]);
+        assert_eq!(losses_of("clear.webp", &saved(&clear, None)), []);
+        let gone = saved(&folder.path().join("gone.png"), Some(picture(8)));
+        assert_eq!(losses_of("gone.webp", &gone), [ExportLoss::Settings]);
+        assert_eq!(losses_of("gone again.png", &gone), []);
     }
 
     #[test]

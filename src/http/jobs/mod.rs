@@ -7,9 +7,9 @@ use std::str::FromStr as _;
 
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
-use atelier_media::ExportFormat;
+use atelier_media::{ExportFormat, ExportedBytes};
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -20,7 +20,7 @@ use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::Fields;
 use super::hub::{JobView, NoJob};
-use super::images::{base64_text, file_bytes, names_of, preview_text};
+use super::images::{file_answer, file_bytes, file_json, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
 use super::payload::Payload;
@@ -182,8 +182,12 @@ async fn job(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, P
     if view.state == JobState::Done {
         let format = app.format_of(view.id);
         let images = pictures_of(&view, format).await?;
-        let images: Vec<Value> =
-            images.iter().enumerate().map(|(index, bytes)| json!({"index": index, "b64_json": base64_text(bytes)})).collect();
+        let numbered = |(index, picture): (usize, &ExportedBytes)| {
+            let mut image = file_json(picture);
+            image["index"] = json!(index);
+            image
+        };
+        let images: Vec<Value> = images.iter().enumerate().map(numbered).collect();
         answer["result"] = json!({"output_format": names_of(format).0, "images": images});
     }
     Ok(Json(answer))
@@ -210,8 +214,8 @@ async fn image(
     let wanted = index.parse::<u32>().ok().and_then(|index| view.pictures.iter().find(|picture| picture.index == index));
     let path = wanted.map(|picture| picture.path.clone()).ok_or_else(|| Failure::not_found("Image", "image not found"))?;
     let format = app.format_of(view.id);
-    let bytes = blocking(move || file_bytes(&path, format)).await??;
-    Ok(([(header::CONTENT_TYPE, names_of(format).1)], bytes).into_response())
+    let picture = blocking(move || file_bytes(&path, format)).await??;
+    Ok(file_answer(picture, format))
 }
 
 async fn events(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {

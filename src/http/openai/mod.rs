@@ -7,7 +7,7 @@ mod request;
 use atelier_gallery::queue::{Lane, Owner};
 use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -17,7 +17,7 @@ use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::Fields;
 use super::hub::{JobView, Waiter, now_ms};
-use super::images::{base64_text, names_of, preview_text};
+use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
 use super::payload::{Payload, read_body};
@@ -145,7 +145,7 @@ async fn answer(app: &SharedApp, owner: &Owner, request: ImageRequest, purpose: 
         let links = view.pictures.iter().map(|picture| app.share(picture.path.clone(), form.format));
         links.map(|name| json!({"url": format!("http://{}/v1/files/{name}", host.0)})).collect()
     } else {
-        pictures_of(&view, form.format).await?.iter().map(|bytes| json!({"b64_json": base64_text(bytes)})).collect()
+        pictures_of(&view, form.format).await?.iter().map(file_json).collect()
     };
     let more = [("created", json!(now_ms() / 1000)), ("data", Value::Array(data)), ("atelier", json!({"notes": view.all_notes()}))];
     Ok(Json(with(form.about(&view), &more)).into_response())
@@ -185,11 +185,12 @@ async fn send_events(mut waiter: Waiter, form: Form, events: Events) {
     };
     match pictures {
         Ok(pictures) => {
-            for bytes in &pictures {
+            for picture in &pictures {
                 let kind = format!("{name}.completed");
                 let more = [
                     ("type", json!(kind)),
-                    ("b64_json", Value::String(base64_text(bytes))),
+                    ("b64_json", Value::String(base64_text(&picture.bytes))),
+                    ("losses", json!(loss_names(&picture.losses))),
                     ("created_at", json!(now_ms() / 1000)),
                     (
                         "usage",
@@ -209,6 +210,6 @@ async fn file(State(app): State<SharedApp>, Path(name): Path<String>) -> Result<
     let Some((path, format)) = app.shared_file(&name) else {
         return Err(Failure::not_found("File", "There is no such file, or its hour is over."));
     };
-    let bytes = blocking(move || super::images::file_bytes(&path, format)).await??;
-    Ok((StatusCode::OK, [(header::CONTENT_TYPE, names_of(format).1)], bytes).into_response())
+    let picture = blocking(move || super::images::file_bytes(&path, format)).await??;
+    Ok(file_answer(picture, format))
 }

@@ -2,15 +2,17 @@
 
 use atelier_core::recipe::{FileRole, PictureInfo};
 use atelier_gallery::queue::JobState;
+use atelier_media::ExportedBytes;
 use atelier_media::a1111::{Parameters, format};
 use serde_json::{Map, Value, json};
 
 use super::reply::timestamp;
 use crate::http::hub::JobView;
+use crate::http::images::loss_names;
 use crate::http::models::ListedModel;
 
-/// The JSON text `info`.
-pub(crate) fn info(view: &JobView, model: &ListedModel) -> String {
+/// The JSON text `info`; `pictures`: those of the answer.
+pub(crate) fn info(view: &JobView, model: &ListedModel, pictures: &[ExportedBytes]) -> String {
     let recipe = &view.recipe;
     let count = recipe.batch_count.max(1);
     let seeds: Vec<i64> = (0..count).map(|index| view.seed(index).unwrap_or(-1)).collect();
@@ -64,7 +66,8 @@ pub(crate) fn info(view: &JobView, model: &ListedModel) -> String {
         "is_using_inpainting_conditioning": false,
         "version": concat!("Atelier ", env!("CARGO_PKG_VERSION")),
         "interrupted": view.state == JobState::Cancelled,
-        "atelier": {"job": view.id.0, "notes": notes},
+        "atelier": {"job": view.id.0, "notes": notes,
+            "losses": pictures.iter().map(|picture| loss_names(&picture.losses)).collect::<Vec<_>>()},
     });
     info.to_string()
 }

@@ -63,7 +63,7 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
     outcome(&view)?;
     let pictures = pictures_of(&view, ExportFormat::Png).await?;
     let none = || Failure::Failed(atelier_core::advice::Advice::new("The enlarged picture is missing.", "Try again."));
-    pictures.first().map(|bytes| base64_text(bytes)).ok_or_else(none)
+    pictures.first().map(|picture| base64_text(&picture.bytes)).ok_or_else(none)
 }
 
 pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {

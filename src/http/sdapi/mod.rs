@@ -102,9 +102,9 @@ async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool)
     if view.state != JobState::Cancelled {
         outcome(&view)?;
     }
-    let images: Vec<String> =
-        if request.sends_images { pictures_of(&view, format).await?.iter().map(|bytes| base64_text(bytes)).collect() } else { Vec::new() };
-    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model)})))
+    let pictures = if request.sends_images { pictures_of(&view, format).await? } else { Vec::new() };
+    let images: Vec<String> = pictures.iter().map(|picture| base64_text(&picture.bytes)).collect();
+    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model, &pictures)})))
 }
 
 /// Puts the words of styles round the prompt.

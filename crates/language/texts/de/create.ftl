@@ -271,6 +271,7 @@ create-save-picture-as = Bild speichern unter
 create-jpeg-picture = JPEG-Bild
 create-webp-picture = WebP-Bild
 create-saved-as = Gespeichert als { $path }
+create-saved-as-with-losses = Gespeichert als { $path }: { $losses }
 create-choose-another-folder-or = Einen anderen Ordner wählen oder Speicherplatz freigeben.
 create-this-prompt-has-no = Dieser Prompt hat keine Wörter zum Variieren.
 create-a-picture-is-still = Ein Bild wird noch gespeichert. Gleich noch einmal versuchen.

@@ -98,6 +98,7 @@ studio-pictures-were-exported-to =
        *[other] { $count } Bilder wurden nach { $folder } exportiert.
     }
 studio-1-picture-was-exported = 1 Bild wurde nach { $folder } exportiert.
+studio-in-some-copies = In manchen Kopien: { $losses }.
 studio-this-picture-is-no = Dieses Bild ist nicht mehr in der Galerie.
 studio-atelier-crashed-while-reading-the-file = Atelier ist beim Lesen von { $path }{ $others } abgestürzt. Die Datei ist als beschädigt gekennzeichnet und wird übersprungen, bis sie sich ändert; sie ersetzen oder löschen.
 studio-and-other-pictures = {" "}{ $count ->

@@ -263,6 +263,7 @@ create-save-picture-as = Save picture as
 create-jpeg-picture = JPEG picture
 create-webp-picture = WebP picture
 create-saved-as = Saved as { $path }
+create-saved-as-with-losses = Saved as { $path }: { $losses }
 create-choose-another-folder-or = Choose another folder, or free some disk space.
 create-this-prompt-has-no = This prompt has no words to vary.
 create-a-picture-is-still = A picture is still being saved. Try again in a moment.

@@ -29,3 +29,6 @@ media-layer-came-back-with = layer { $index } came back with other pixels
 media-its-list-of-layers-came-back = its list of layers came back in another form
 media-one-text-of-several = { $input }: one text of several
 media-from-to-of-the = { $lora } from { $start } to { $end } of the steps
+media-what-was-transparent-is = what was transparent is white, as JPEG keeps no transparency
+media-8-bits-a-colour = 8 bits a colour are left of 16; PNG keeps them
+media-the-settings-are-left = the settings are left out; PNG keeps them

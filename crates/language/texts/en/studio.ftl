@@ -68,6 +68,7 @@ studio-check-your-graphics-driver = Check your graphics driver, then run the che
 studio-atelier-with = Atelier { $version } with { $version_2 }.
 studio-pictures-were-exported-to = { $count } pictures were exported to { $folder }.
 studio-1-picture-was-exported = 1 picture was exported to { $folder }.
+studio-in-some-copies = In some copies: { $losses }.
 studio-this-picture-is-no = This picture is no longer in the gallery.
 studio-atelier-crashed-while-reading-the-file = Atelier crashed while reading { $path }{ $others }. The file is marked as damaged and skipped until it changes; replace or delete it.
 studio-and-other-pictures = {" "}and { $count } other pictures

@@ -263,6 +263,7 @@ create-save-picture-as = 画像を名前を付けて保存
 create-jpeg-picture = JPEG画像
 create-webp-picture = WebP画像
 create-saved-as = { $path }として保存しました
+create-saved-as-with-losses = { $path }として保存しました：{ $losses }
 create-choose-another-folder-or = 別のフォルダーを選ぶか、ディスクの空き容量を増やしてください。
 create-this-prompt-has-no = このプロンプトには変化させる語がありません。
 create-a-picture-is-still = まだ保存中の画像があります。少し待ってからもう一度お試しください。

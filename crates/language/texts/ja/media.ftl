@@ -29,3 +29,6 @@ media-layer-came-back-with = レイヤー{ $index }のピクセルが、読み�
 media-its-list-of-layers-came-back = レイヤーの一覧が、読み戻すと別の形になっていました
 media-one-text-of-several = { $input }：複数あるテキストの1つ
 media-from-to-of-the = { $lora }（ステップの{ $start }から{ $end }まで）
+media-what-was-transparent-is = 透明だった部分は白になりました（JPEGは透明度を保てません）
+media-8-bits-a-colour = 1色16ビットのうち8ビットが残りました（PNGなら保てます）
+media-the-settings-are-left = 設定は含まれていません（PNGなら保てます）

@@ -71,6 +71,7 @@ studio-check-your-graphics-driver = グラフィックスドライバーを確�
 studio-atelier-with = Atelier { $version }、{ $version_2 }。
 studio-pictures-were-exported-to = { $count }枚の画像を{ $folder }に書き出しました。
 studio-1-picture-was-exported = 1枚の画像を{ $folder }に書き出しました。
+studio-in-some-copies = 一部のコピー：{ $losses }。
 studio-this-picture-is-no = この画像はもうギャラリーにありません。
 studio-atelier-crashed-while-reading-the-file = { $path }{ $others }の読み込み中にAtelierがクラッシュしました。ファイルを破損とみなし、変更されるまで読み飛ばします。置き換えるか削除してください。
 studio-and-other-pictures = とほか{ $count }枚の画像

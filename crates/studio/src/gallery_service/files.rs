@@ -7,7 +7,7 @@ use std::thread;
 use atelier_core::paths;
 use atelier_gallery::{Database, GalleryError, NewPicture, PictureId, PictureKind};
 use atelier_language::tr;
-use atelier_media::export_picture;
+use atelier_media::{ExportLoss, export_picture};
 
 use super::message::Export;
 
@@ -51,13 +51,17 @@ pub(super) fn export(files: Vec<PathBuf>, export: Export, report: impl FnOnce(St
 fn export_all(files: &[PathBuf], export: &Export) -> String {
     let results = files.iter().map(|file| export_picture(file, &export.folder, export.format, !export.strips_metadata));
     let (done, failed): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
-    let folder = export.folder.display();
+    let (folder, failures) = (export.folder.display(), failed.len());
     let words = match done.len() {
         1 => tr!("studio-1-picture-was-exported", folder),
         count => tr!("studio-pictures-were-exported-to", count, folder),
     };
+    let mut losses: Vec<_> = done.into_iter().flatten().flat_map(|copy| copy.losses).map(ExportLoss::clause).collect();
+    losses.sort_unstable();
+    losses.dedup();
+    let words = if losses.is_empty() { words } else { format!("{words} {}", tr!("studio-in-some-copies", losses = losses.join(", "))) };
     match failed.into_iter().find_map(Result::err) {
-        Some(error) => format!("{words} {} failed: {error}", files.len() - done.len()),
+        Some(error) => format!("{words} {failures} failed: {error}"),
         None => words,
     }
 }
@@ -79,6 +83,19 @@ mod tests {
         assert!(said.starts_with("1 picture was exported") && said.contains("1 failed: "), "{said}");
         assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
         assert_eq!(read_metadata(&picture).unwrap(), metadata);
+    }
+
+    #[test]
+    fn what_the_format_of_copies_cannot_keep_is_said_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let metadata = Metadata { parameters: Some("a lake, ".repeat(5_000)), recipe: None };
+        let files = ["a.png", "b.png"].map(|name| folder.path().join(name));
+        for file in &files {
+            write_picture(file, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
+        }
+        let said = |format| export_all(&files, &Export { folder: folder.path().join("out"), format, strips_metadata: false });
+        assert!(said(ExportFormat::WebP).ends_with("In some copies: the settings are left out; PNG keeps them."));
+        assert!(!said(ExportFormat::Png).contains("In some copies"));
     }
 
     #[test]
