@@ -8,7 +8,9 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, SkipLayers};
+use atelier_core::recipe::{
+    FileRole, GuidanceRange, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, SkipLayers,
+};
 use atelier_core::sd_cli::numbers;
 use atelier_core::words::{LoraTag, take_loras};
 
@@ -117,7 +119,7 @@ impl Parameters {
         if let Some(shift) = recipe.flow_shift {
             it.push("Shift", shift);
         }
-        it.push_as_sd_cli(recipe);
+        it.push_without_field(recipe);
         it.push("Distilled CFG Scale", recipe.distilled_guidance);
         if let Some(math) = info.cpu_math {
             it.push("CPU math", math);
@@ -126,8 +128,8 @@ impl Parameters {
         it
     }
 
-    /// What A1111 has no field for, and sd-cli has.
-    fn push_as_sd_cli(&mut self, recipe: &Recipe) {
+    /// What A1111 has no field for: as sd-cli has it, and what that has none for either.
+    fn push_without_field(&mut self, recipe: &Recipe) {
         if let Some(skip) = &recipe.skip_layers {
             self.push("SLG scale", skip.scale);
             self.push("Skip layers", list(&skip.layers));
@@ -145,6 +147,9 @@ impl Parameters {
         }
         if let Some(hires) = recipe.hires.as_ref().filter(|hires| !hires.sigmas.is_empty()) {
             self.push("Hires custom sigmas", list(&hires.sigmas));
+        }
+        if !recipe.guidance_ranges.is_empty() {
+            self.push("CFG ranges", list(&recipe.guidance_ranges));
         }
     }
 
@@ -206,6 +211,7 @@ impl Parameters {
                 end: self.decimal("Skip layer end").unwrap_or(usual.end),
             });
         }
+        recipe.guidance_ranges = self.get("CFG ranges").and_then(guidance_ranges).unwrap_or_default();
         self.get("Extra sample args").unwrap_or_default().clone_into(&mut recipe.sampler_arguments);
         recipe.sampler_rng = self.get("Sampler RNG").and_then(|name| name.parse().ok());
         recipe.sigmas = self.get("Custom Sigmas").and_then(|text| numbers(text).ok()).unwrap_or_default();
@@ -221,7 +227,19 @@ impl Parameters {
     }
 }
 
-/// Numbers as sd-cli has them.
+/// The ranges of a list as `[1@0.2-0.6, 3@0.8-1]`, the first ones where they are more than a recipe
+/// has; `None` where one of them is none.
+fn guidance_ranges(text: &str) -> Option<Vec<GuidanceRange>> {
+    let number = |text: &str| text.parse().ok().filter(|value: &f32| value.is_finite());
+    let range = |text: &str| {
+        let (guidance, part) = text.trim().split_once('@')?;
+        let (start, end) = part.split_once('-')?;
+        Some(GuidanceRange { guidance: number(guidance)?, start: number(start)?, end: number(end)? })
+    };
+    text.strip_prefix('[')?.strip_suffix(']')?.split(',').take(GuidanceRange::MAX).map(range).collect()
+}
+
+/// Numbers, and ranges of guidance, in the brackets that sd-cli has.
 fn list(numbers: &[impl ToString]) -> String {
     format!("[{}]", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
 }
@@ -587,7 +605,7 @@ mod tests {
             change(&mut recipe);
             recipe
         };
-        let changes: [&dyn Fn(&mut Recipe); 19] = [
+        let changes: [&dyn Fn(&mut Recipe); 20] = [
             &|it| it.prompt = "a (red:1.2) lake".into(),
             &|it| it.negative_prompt = "fog".into(),
             &|it| (it.width, it.height) = (640, 384),
@@ -607,6 +625,7 @@ mod tests {
             &|it| it.sampler_arguments = "apg_eta=0.2,apg_momentum=-0.5".into(),
             &|it| it.sampler_rng = Some(Rng::Cpu),
             &|it| it.sigmas = vec![14.6, 3.5, 0.0],
+            &|it| it.guidance_ranges = vec![GuidanceRange { guidance: 1.0, start: 0.2, end: 0.6 }, GuidanceRange::default()],
         ];
         for change in changes {
             let recipe = with(change);
@@ -615,6 +634,15 @@ mod tests {
             let text = format(&Parameters::of(&recipe, None, info, recipe.width, recipe.height));
             assert_eq!(parse(&text).to_recipe().0, recipe, "{text}");
         }
+    }
+
+    #[test]
+    fn ranges_of_guidance_that_are_none_are_left_out() {
+        for wrong in ["", "1@0.2-0.6", "[]", "[1@0.2]", "[1@0.2-0.6, x]", "[NaN@0-1]", "[1@0.2-inf]"] {
+            assert_eq!(guidance_ranges(wrong), None, "{wrong}");
+        }
+        let many = format!("[{}]", ["1@0.2-0.6"; 20].join(","));
+        assert_eq!(guidance_ranges(&many).unwrap().len(), GuidanceRange::MAX);
     }
 
     #[test]
@@ -642,6 +670,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ranges_of_guidance_read_back(
+            ranges in proptest::collection::vec((0.0..100.0_f32, 0.0..=1.0_f32, 0.0..=1.0_f32), 1..=GuidanceRange::MAX)
+        ) {
+            let ranges: Vec<_> = ranges.into_iter().map(|(guidance, start, end)| GuidanceRange { guidance, start, end }).collect();
+            prop_assert_eq!(guidance_ranges(&list(&ranges)), Some(ranges));
+        }
+
         #[test]
         fn what_is_written_reads_back(prompt in words(), negative_prompt in words(), pairs in some_pairs()) {
             let parameters = Parameters { prompt, negative_prompt, pairs, lines_after: Vec::new() };

@@ -1,5 +1,6 @@
 //! Another guidance in a part of the steps.
 
+use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,13 @@ impl GuidanceRange {
 impl Default for GuidanceRange {
     fn default() -> Self {
         Self { guidance: 1.0, start: 0.0, end: 1.0 }
+    }
+}
+
+/// `3@0.2-0.8`, as the command line has it.
+impl fmt::Display for GuidanceRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}-{}", self.guidance, self.start, self.end)
     }
 }
 
