@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::cache::Cache;
 use crate::engine_end::{EngineEnd, Input, WorkId};
 use crate::job::{self, automatic};
 use crate::placement::ResolvedPlacement;
@@ -22,7 +23,8 @@ use crate::{devices, remote};
 use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{PlacementText, Recipe};
 
-/// Interval at which an idle engine looks whether other programs need the memory of its models.
+/// Interval at which an idle engine looks whether other programs need the memory of its models, and
+/// whether it still needs what it keeps for compute buffers.
 const EVICTION_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Devices that a job keeps others from.
@@ -139,8 +141,11 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
             None => {}
         }
         scheduler.begin();
-        if scheduler.is_idle() && scheduler.engine.cache.evict_for_others() {
-            scheduler.send_residency();
+        if scheduler.is_idle() {
+            Cache::release_unused_buffers();
+            if scheduler.engine.cache.evict_for_others() {
+                scheduler.send_residency();
+            }
         }
     }
 }

@@ -5,6 +5,11 @@ use std::ops::Range;
 use crate::blocks::DEPTH_MAX;
 use crate::table::Kernels;
 
+/// Rows from the one that is unpacked to the one that is asked for meanwhile.
+const ROWS_AHEAD: usize = 4;
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
 /// Unpacks `count` values to f32: ggml's `to_float`.
 pub type Unpack = unsafe extern "C" fn(from: *const std::ffi::c_void, to: *mut f32, count: i64);
 
@@ -47,6 +52,16 @@ impl Rows {
     pub unsafe fn offset(self, bytes: usize) -> Self {
         // SAFETY: as the caller promises.
         Self { data: unsafe { self.data.add(bytes) }, ..self }
+    }
+
+    /// Bytes of a row in which these values lie. The start of `range` is a multiple of the block.
+    fn bytes_of(&self, range: &Range<usize>) -> Range<usize> {
+        let at = |index: usize| match self.values {
+            Values::F32 => index * 4,
+            Values::F16 | Values::Bf16 => index * 2,
+            Values::Blocks { values, bytes, .. } => index.div_ceil(values) * bytes,
+        };
+        at(range.start)..at(range.end)
     }
 
     /// Writes the values `range` of a row as f32. The start of `range` is a multiple of the block.
@@ -98,7 +113,11 @@ impl Rows {
     /// at a multiple of the block.
     pub(crate) unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
         let mut unpacked = [0.0_f32; DEPTH_MAX];
+        // Weights, which are larger than the caches. Of a row only a strip is read at a time, which
+        // ends before the processor has seen that it is one.
+        let strip = if matches!(self.values, Values::F32) { 0..0 } else { self.bytes_of(&depth) };
         for (i, row) in rows.enumerate() {
+            prefetch(self.data.wrapping_add((row + ROWS_AHEAD) * self.stride + strip.start), strip.len());
             // SAFETY: as the caller promises.
             unsafe {
                 let to = to.add(i * stride);
@@ -120,6 +139,20 @@ impl Rows {
             }
         }
     }
+}
+
+/// Asks for bytes that are read soon. They need not exist.
+#[inline]
+fn prefetch(from: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..bytes).step_by(LINE_BYTES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint that every 64-bit x86 knows; it changes nothing and never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at).cast()) };
+    }
+    // The intrinsics of other processors are not stable.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes, LINE_BYTES);
 }
 
 /// The value of an IEEE binary16.

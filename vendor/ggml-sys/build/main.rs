@@ -75,6 +75,7 @@ const SHIM_SOURCES: &[&str] = &[
     "embeddings",
     "encoded_images",
     "file_reader",
+    "kept_buffers",
     "control",
     "noise_blend",
     "person_guide",

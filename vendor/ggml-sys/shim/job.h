@@ -251,6 +251,7 @@ bool serve_client(int64_t socket, const char* const* devices, size_t count, int 
 extern "C" {
 void atelier_buffer_allocated(ggml_backend_buffer_type* type, size_t size, ggml_backend_buffer* buffer);
 void atelier_buffer_freed(ggml_backend_buffer* buffer);
+void atelier_buffer_usage_set(ggml_backend_buffer* buffer);
 bool atelier_buffer_is_virtual(const ggml_backend_buffer* buffer);
 void atelier_job_set_current_weight(const char* tensor_name);
 void* atelier_job_current(void);

@@ -97,9 +97,12 @@ void raise_peaks(int phase, PeakBytes& peaks) {
 }
 
 uint64_t allocated_bytes(const char* device) {
+    ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+    const bool is_cpu      = cpu != nullptr && std::string(ggml_backend_dev_name(cpu)) == device;
+    const uint64_t kept    = is_cpu ? atelier_kept_bytes() : 0;
     std::lock_guard<std::mutex> lock(mutex);
     const auto it = bytes_by_device.find(device);
-    return it == bytes_by_device.end() ? 0 : it->second;
+    return kept + (it == bytes_by_device.end() ? 0 : it->second);
 }
 
 }  // namespace atelier

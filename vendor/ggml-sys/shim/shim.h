@@ -369,8 +369,15 @@ size_t atelier_last_peaks(atelier_device_peak* out, size_t capacity);
 size_t atelier_last_loras(atelier_lora_use* out, size_t capacity);
 // Values of the picture of this thread's last generation or upscaling that are no numbers.
 uint64_t atelier_last_missing_numbers(void);
-// Bytes that this process has allocated on a device (name of atelier_device_get) now.
+// Bytes that this process has allocated on a device (name of atelier_device_get) now; of the CPU, with those of atelier_kept_bytes.
 uint64_t atelier_allocated_bytes(const char* device);
+
+// Bytes of RAM that are kept for the next compute buffers of the CPU. Thread-safe, as are the next two.
+uint64_t atelier_kept_bytes(void);
+// Gives back what has been kept, and used by nobody, for so many milliseconds; 0: all. Returns the bytes.
+uint64_t atelier_release_kept_buffers(uint64_t unused_ms);
+// Sets each byte that is kept: for tests of what relies on new memory being zero.
+void atelier_fill_kept_buffers(uint8_t value);
 
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);

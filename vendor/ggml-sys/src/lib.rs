@@ -741,6 +741,9 @@ unsafe extern "C" {
     pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_last_missing_numbers() -> u64;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;
+    pub fn atelier_kept_bytes() -> u64;
+    pub fn atelier_release_kept_buffers(unused_ms: u64) -> u64;
+    pub fn atelier_fill_kept_buffers(value: u8);
     pub fn atelier_simulate_device(
         name: *const c_char,
         memory_bytes: u64,

@@ -19,7 +19,7 @@ mod upscalers;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::MutexGuard;
 
@@ -38,6 +38,10 @@ use policy::{Bytes, Decision, Memory};
 pub(crate) use request::LeaseRequest;
 use upscalers::IdleUpscaler;
 pub(crate) use upscalers::UpscalerKey;
+
+/// Time after which compute buffers that nobody uses go back to the system: a person who looks at a
+/// picture and asks for the next one finds them.
+const KEPT_UNUSED: Duration = Duration::from_secs(30);
 
 /// The contexts in memory.
 #[derive(Default)]
@@ -270,13 +274,15 @@ impl Cache {
         self.free_and_notify(state);
     }
 
-    /// Memory of the devices that say what they have, as of now.
+    /// Memory of the devices that say what they have, as of now. What the engine keeps for compute
+    /// buffers is as good as free: the next ones and weights take its place.
     fn memory(&self) -> BTreeMap<String, Memory> {
         let reserve = self.lock().reserve;
         let known = devices::list().into_iter().filter(|device| device.memory_total_bytes > 0);
         let memory = known.map(|device| {
             let reserve_bytes = reserve.bytes(&device);
-            (device.name, Memory { free_bytes: device.memory_free_bytes, reserve_bytes })
+            let kept = if device.kind == DeviceKind::Cpu { ffi::kept_bytes() } else { 0 };
+            (device.name, Memory { free_bytes: device.memory_free_bytes.saturating_add(kept), reserve_bytes })
         });
         memory.collect()
     }
@@ -288,6 +294,7 @@ impl Cache {
         drop(state);
         let before = devices::list();
         let freed = garbage.free();
+        ffi::release_kept_buffers(Duration::ZERO);
         let after = devices::list();
         let mut state = self.lock();
         state.note_freed(freed);
@@ -355,6 +362,8 @@ impl Cache {
         while state.frees_pending > 0 {
             self.books.changed.wait(&mut state);
         }
+        drop(state);
+        ffi::release_kept_buffers(Duration::ZERO);
     }
 
     /// Frees every context that nobody uses and that holds something on this device, unless it is
@@ -397,12 +406,23 @@ impl Cache {
     }
 
     /// Evicts contexts where other programs need the memory. Returns true where one was evicted.
+    /// Before them goes what is kept for compute buffers.
     pub(super) fn evict_for_others(&self) -> bool {
+        let reserve = self.lock().reserve;
+        let is_short = |device: &Device| device.kind == DeviceKind::Cpu && device.memory_free_bytes < reserve.bytes(device);
+        if ffi::kept_bytes() > 0 && devices::list().iter().any(is_short) {
+            ffi::release_kept_buffers(Duration::ZERO);
+        }
         let mut evicted = false;
         while !self.lock().contexts.is_empty() && self.evict_surplus(&self.memory()) {
             evicted = true;
         }
         evicted
+    }
+
+    /// Gives memory back that was kept for compute buffers, once it was not used for a while.
+    pub(super) fn release_unused_buffers() {
+        ffi::release_kept_buffers(KEPT_UNUSED);
     }
 
     /// The devices of the only resident model as they were before it was opened, and the overhead

@@ -44,6 +44,7 @@ pub(super) use estimate::{
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use outlines::outlines;
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE, SecondPass};
+pub(super) use ram::{kept_bytes, release_kept_buffers};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
 pub(super) use remote::{
