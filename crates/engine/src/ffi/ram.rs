@@ -57,7 +57,7 @@ mod tests {
             assert_eq!(made(Some(value)), fresh, "{value:#x}");
             assert_eq!(kept_bytes(), kept, "the same memory again");
         }
-        assert_eq!(release_kept_buffers(Duration::from_secs(3600)), 0, "used a moment ago");
+        assert_eq!(release_kept_buffers(Duration::from_hours(1)), 0, "used a moment ago");
         assert_eq!((release_kept_buffers(Duration::ZERO), kept_bytes()), (kept, 0));
     }
 }
