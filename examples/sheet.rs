@@ -51,7 +51,7 @@ const COLUMNS: usize = 6;
 const SCHEDULES: [&str; 3] = [
     "[a sunny day:a starry night:WHEN] above a lake, mountains",
     "[autumn:winter:WHEN], a forest, hills",
-    "a calm sea, [a sailing boat::WHEN] at sunset",
+    "a green valley, [a rainbow::WHEN]",
 ];
 /// Pixels between and round the pictures.
 const GAP: usize = 14;
