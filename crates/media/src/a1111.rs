@@ -265,7 +265,7 @@ pub fn format(parameters: &Parameters) -> String {
 /// without settings among them is a prompt.
 #[must_use]
 pub fn parse(text: &str) -> Parameters {
-    let text = text.replace("\r\n", "\n");
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let text = text.trim_end();
     let lines: Vec<&str> = text.split('\n').collect();
     let found = marked_line(&lines).or_else(|| flat_line(&lines)).or_else(|| last_line(&lines));

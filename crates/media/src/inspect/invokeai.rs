@@ -1,18 +1,60 @@
 //! `InvokeAI`: `invokeai_metadata` since version 3, `sd-metadata` and `Dream` before.
 
 use atelier_core::recipe::Rng;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fields::{Fields, decimal, shown};
 use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::Texts;
+use super::texts::{COMMENT, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
+
+/// Key of the settings since version 3.
+const METADATA: &str = "invokeai_metadata";
+/// Comments that savers of other formats than PNG write the settings into.
+const COMMENTS: [&str; 3] = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION];
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
-    let metadata = texts.get("invokeai_metadata").and_then(Fields::parse).map(current);
+    let metadata = texts.get(METADATA).and_then(Fields::parse).map(|fields| marked(fields.clone()).unwrap_or_else(|| current(fields)));
     let older = || texts.get("sd-metadata").and_then(Fields::parse).map(second);
-    let oldest = || ["Dream", "dream"].into_iter().find_map(|key| dream(texts.get(key)?));
-    let found = metadata.or_else(older).or_else(oldest)?;
+    let oldest = || dream(texts.get("Dream")?);
+    let comment = || COMMENTS.into_iter().flat_map(|key| texts.all(key)).filter_map(Fields::parse).find_map(marked);
+    let found = metadata.or_else(older).or_else(oldest).or_else(comment)?;
     Some(PictureSettings { tool: Some(Tool::InvokeAi), ..found })
+}
+
+/// Settings that are told by their own names, whatever key they stand under.
+fn marked(mut fields: Fields) -> Option<PictureSettings> {
+    let inner = fields.take(METADATA, |value| value.as_object().cloned());
+    let graph = fields.take("graph", |value| value.as_object().filter(|map| is_graph(map)).cloned());
+    let has_mark = ["app_version", "generation_mode", "rand_device", "scheduler"].into_iter().any(|key| fields.has(key));
+    if let Some(inner) = inner {
+        let mut found = current(Fields::of(inner));
+        found.not_understood.extend(fields.left());
+        Some(found)
+    } else if let Some(graph) = graph {
+        let mut found = current(core_metadata(&graph));
+        found.not_understood.push(("graph".to_owned(), Value::Object(graph).to_string()));
+        found.not_understood.extend(fields.left());
+        Some(found)
+    } else {
+        (has_mark && fields.has("positive_prompt")).then(|| current(fields))
+    }
+}
+
+/// `{"nodes": {"7": {"type": "..."}}, "edges": [...]}`.
+fn is_graph(map: &Map<String, Value>) -> bool {
+    let nodes = map.get("nodes").and_then(Value::as_object);
+    map.get("edges").is_some_and(Value::is_array) && nodes.is_some_and(|nodes| nodes.values().all(|node| node.get("type").is_some()))
+}
+
+/// The fields of the node that keeps a graph's settings; none without one, or with several.
+fn core_metadata(graph: &Map<String, Value>) -> Fields {
+    let nodes = graph.get("nodes").and_then(Value::as_object);
+    let is_it = |node: &&Map<String, Value>| node.get("type").and_then(Value::as_str) == Some("core_metadata");
+    let mut found = nodes.into_iter().flat_map(Map::values).filter_map(Value::as_object).filter(is_it);
+    let (Some(node), None) = (found.next(), found.next()) else { return Fields::default() };
+    let mut fields = Fields::of(node.clone());
+    fields.drop(&["id", "type", "is_intermediate", "use_cache"]);
+    fields
 }
 
 fn current(mut fields: Fields) -> PictureSettings {

@@ -243,3 +243,53 @@ fn seeds_of_all_64_bits_are_read_and_larger_ones_listed() {
     let a1111 = format!("a red barn\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: {}, Size: 64x64", u64::MAX);
     assert_eq!(read_png(&[("parameters", &a1111)]).seed, Some(u64::MAX));
 }
+
+const A1111: &str = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, CFG scale: 7, Seed: 4242, Size: 512x768";
+
+#[test]
+fn lines_that_end_as_on_old_macs_are_lines() {
+    let settings = read_png(&[("parameters", &A1111.replace('\n', "\r"))]);
+    check(&settings, Tool::A1111, (512, 768));
+    assert_eq!(settings.negative_prompt.as_deref(), Some("fog"));
+}
+
+#[test]
+fn keys_in_other_letter_case_and_descriptions_are_read() {
+    for key in ["Parameters", "PARAMETERS", "Description", "description", "Comment", "comment"] {
+        check(&read_png(&[(key, A1111)]), Tool::A1111, (512, 768));
+    }
+    let graph = json!({
+        "3": { "class_type": "KSampler", "inputs": { "seed": 4242, "steps": 24, "positive": ["6", 0], "latent_image": ["5", 0] } },
+        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 96 } },
+        "6": { "class_type": "CLIPTextEncode", "inputs": { "text": "a red barn" } },
+        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+    });
+    for words in ["{}", "a hut"] {
+        let settings = read_png(&[("prompt", words), ("Prompt", &graph.to_string())]);
+        check(&settings, Tool::ComfyUi, (64, 96));
+    }
+    let drawn = json!({ "nodes": [{ "id": 1, "type": "Poet", "widgets_values": ["calm"] }], "links": [] });
+    let settings = read_png(&[("Workflow", &drawn.to_string())]);
+    assert_eq!((settings.tool, settings.prompt), (Some(Tool::ComfyUi), None));
+}
+
+#[test]
+fn invokeai_in_a_comment_and_by_its_graph() {
+    let fields = json!({ "app_version": "6.8.0", "generation_mode": "txt2img", "positive_prompt": "a red barn", "negative_prompt": "fog", "seed": 4242,
+        "steps": 24, "cfg_scale": 7.0, "width": 512, "height": 768, "scheduler": "euler", "mood": "calm" });
+    for text in [fields.clone(), json!({ "invokeai_metadata": fields.clone() })] {
+        let settings = read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&text.to_string(), false)));
+        check(&settings, Tool::InvokeAi, (512, 768));
+        assert_eq!(listed(&settings, "mood").as_deref(), Some("calm"));
+    }
+    let mut node = fields;
+    node["type"] = "core_metadata".into();
+    let graph = |node: &Value| json!({ "graph": { "id": "g", "nodes": { "m": node, "n": { "type": "noise" } }, "edges": [] } }).to_string();
+    let settings = read_png(&[("invokeai_metadata", &graph(&node))]);
+    check(&settings, Tool::InvokeAi, (512, 768));
+    assert!(listed(&settings, "graph").is_some_and(|text| text.contains("noise")));
+    // Without its settings it tells no words, and no empty ones.
+    let settings = read_png(&[("invokeai_metadata", &graph(&json!({ "type": "compel", "prompt": "a red barn" })))]);
+    assert_eq!((settings.tool, settings.prompt.as_deref()), (Some(Tool::InvokeAi), None));
+    assert!(listed(&settings, "graph").is_some_and(|text| text.contains("a red barn")));
+}

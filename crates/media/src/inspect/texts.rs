@@ -79,14 +79,18 @@ impl Texts {
         &self.passed_over
     }
 
-    /// The first text with this key.
+    /// The first text with this key, as [`Self::all`] finds it.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.all(key).next()
     }
 
-    /// The texts with this key, in their order.
+    /// The texts with this key, in their order; those with the key in other letter case come last,
+    /// as some savers write `Parameters` and `Prompt`.
     pub(super) fn all(&self, key: &str) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter(move |(it, _)| it == key).map(|(_, text)| text.as_str())
+        let of_case = move |is_same: bool| {
+            self.entries.iter().filter(move |(it, _)| it.eq_ignore_ascii_case(key) && (it == key) == is_same).map(|(_, text)| text.as_str())
+        };
+        of_case(true).chain(of_case(false))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {

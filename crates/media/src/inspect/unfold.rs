@@ -11,7 +11,7 @@ use crate::png::PARAMETERS;
 /// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs and A1111's text.
 /// `None` without such.
 pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
-    if texts.get(GRAPH).is_some() {
+    if texts.all(GRAPH).any(is_object) {
         return None;
     }
     let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().flat_map(|key| texts.all(key));

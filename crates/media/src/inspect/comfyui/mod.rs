@@ -17,8 +17,8 @@ use super::{a1111, civitai};
 use graph::Graph;
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
-    let ran = || Graph::of_prompt(object(texts.get(GRAPH)?)?);
-    let drawn = || workflow::graph(&object(texts.get(WORKFLOW)?)?);
+    let ran = || texts.all(GRAPH).find_map(|text| Graph::of_prompt(object(text)?));
+    let drawn = || texts.all(WORKFLOW).find_map(|text| workflow::graph(&object(text)?));
     let graph = ran().or_else(drawn)?;
     let mut settings = walk::settings(&graph);
     if graph.is_cut() {

@@ -121,6 +121,16 @@ fn a_loader_with_everything_is_read_by_its_outputs() {
 }
 
 #[test]
+fn a_sampler_of_an_unknown_class_is_read_by_its_form_and_listed() {
+    let mut graph = graph(&[], &[]);
+    assert_eq!(read(&graph).not_understood, []);
+    graph["3"]["class_type"] = "Dreamer".into();
+    let settings = read(&graph);
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("a lake"), Some(42), Some(24)));
+    assert!(lists(&settings, "Dreamer"));
+}
+
+#[test]
 fn the_text_of_a1111_beside_a_graph_wins_for_what_it_says() {
     let text = "a hut\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 42, Size: 896x1152, Model hash: aabbccddee";
     let graph = graph(&[("5", "width", json!(["30", 0]))], &[("30", "Aspect", json!({ "width": 1024 }))]);

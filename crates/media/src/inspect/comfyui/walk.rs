@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
             let Some(node) = self.graph.get(id) else { continue };
             let is_listed = |name: &str, value: &Value| !used.contains(&(id, name)) && !classes::is_without_meaning(name, &shown(value));
             let line = line_of(node, is_listed);
-            if !line.is_empty() || !(classes::is_known(&node.class) || is_sampler(node)) {
+            if !line.is_empty() || !classes::is_known(&node.class) {
                 self.settings.not_understood.push((format!("{} (node {id})", node.class), line));
             }
         }
