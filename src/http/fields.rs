@@ -1,6 +1,7 @@
 //! Fields of a JSON body as clients send them: null means "not given", whole numbers come as
 //! decimals and as text, switches as numbers. What cannot be read is collected, and refused at the
-//! end with the field's name.
+//! end with the field's name; what nobody read is named in a note, without its value, which may be a
+//! password.
 
 use serde_json::{Map, Value};
 
@@ -8,6 +9,11 @@ use super::error::{Failure, Fault};
 
 /// Longest text in characters.
 pub(crate) const MAX_TEXT_CHARS: usize = 32_000;
+/// Objects of a list.
+const MAX_OBJECTS: usize = 256;
+/// Names in a note, and characters of each.
+const MAX_UNREAD: usize = 16;
+const MAX_NAME_CHARS: usize = 60;
 
 /// The fields of an object.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +22,39 @@ pub(crate) struct Fields {
     /// The fields that this one lies in.
     inside: Vec<String>,
     faults: Vec<Fault>,
+    unread: Unread,
+}
+
+/// Names of fields that said something of no use here.
+#[derive(Clone, Debug, Default)]
+struct Unread {
+    names: Vec<String>,
+    /// How many there are beside these.
+    more: usize,
+}
+
+impl Unread {
+    fn add(&mut self, inside: &[String], key: &str) {
+        if self.names.len() < MAX_UNREAD {
+            let path = inside.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
+            self.names.push(path.chars().filter(|it| !it.is_control()).take(MAX_NAME_CHARS).collect());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn add_all(&mut self, other: Self) {
+        self.more += other.more;
+        for name in other.names {
+            self.add(&[], &name);
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+        let names = self.names.join(", ");
+        (!names.is_empty()).then(|| format!("These fields mean nothing here and were not read: {names}{more}."))
+    }
 }
 
 impl Fields {
@@ -42,10 +81,6 @@ impl Fields {
         self.map.remove(key).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.map.get(key).is_some_and(|value| !value.is_null())
-    }
-
     /// Sets a field of a form.
     pub(crate) fn set(&mut self, key: &str, value: Value) {
         self.map.insert(key.to_owned(), value);
@@ -53,7 +88,7 @@ impl Fields {
 
     /// Notes that a field cannot be used.
     pub(crate) fn fault(&mut self, key: &str, sentence: impl Into<String>) {
-        let field = self.inside.iter().cloned().chain([key.to_owned()]).collect();
+        let field = self.path(&[key]);
         self.faults.push(Fault { field, sentence: sentence.into() });
     }
 
@@ -96,6 +131,7 @@ impl Fields {
     pub(crate) fn whole(&mut self, key: &str) -> Option<i64> {
         // Seeds have more digits than a decimal keeps.
         if let Some(whole) = self.map.get(key).and_then(Value::as_i64) {
+            self.map.remove(key);
             return Some(whole);
         }
         let number = self.number(key)?;
@@ -141,21 +177,96 @@ impl Fields {
 
     /// The fields inside a field; none where it is absent or something else.
     pub(crate) fn object(&mut self, key: &str) -> Self {
-        let inside = self.inside.iter().cloned().chain([key.to_owned()]).collect();
         match self.take(key) {
-            Some(Value::Object(map)) => Self { map, inside, faults: Vec::new() },
-            _ => Self { map: Map::new(), inside, faults: Vec::new() },
+            Some(Value::Object(map)) => self.inner(&[key], map),
+            found => {
+                // An empty list is how PHP writes an object without fields.
+                if found.is_some_and(|value| value.as_array().is_none_or(|list| !list.is_empty())) {
+                    self.ignore(key);
+                }
+                self.inner(&[key], Map::new())
+            }
         }
     }
 
-    /// Takes over what was wrong in the fields of a field.
-    pub(crate) fn close(&mut self, inner: Self) {
-        self.faults.extend(inner.faults);
+    /// The fields of each object of a list; one object counts as a list of it.
+    pub(crate) fn objects(&mut self, key: &str) -> Vec<Self> {
+        let values = self.list(key);
+        if values.len() > MAX_OBJECTS {
+            self.fault(key, format!("There are more than {MAX_OBJECTS}."));
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (index, value) in values.into_iter().enumerate() {
+            match value {
+                Value::Object(map) => found.push(self.inner(&[key, &index.to_string()], map)),
+                Value::Null => {}
+                _ => self.ignore(&format!("{key}.{index}")),
+            }
+        }
+        found
     }
 
-    /// `Ok` where nothing was wrong.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        if self.faults.is_empty() { Ok(()) } else { Err(Failure::Invalid(self.faults)) }
+    /// The fields of a map that was found below these keys.
+    pub(crate) fn inner(&self, keys: &[&str], map: Map<String, Value>) -> Self {
+        Self { map, inside: self.path(keys), ..Self::default() }
+    }
+
+    fn path(&self, keys: &[&str]) -> Vec<String> {
+        self.inside.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect()
+    }
+
+    /// The names of the fields that are left.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.map.keys().cloned().collect()
+    }
+
+    /// Names a field as unread whose value was taken and is of no use.
+    pub(crate) fn ignore(&mut self, key: &str) {
+        self.unread.add(&self.inside, key);
+    }
+
+    /// Removes fields that change nothing here, so that they are not named as unread.
+    pub(crate) fn leave(&mut self, keys: &[&str]) {
+        for key in keys {
+            self.map.remove(*key);
+        }
+    }
+
+    /// Removes those of the fields that have the value that clients send where nobody chose.
+    pub(crate) fn leave_usual(&mut self, usual: &[(&str, Value)]) {
+        for (key, usual) in usual {
+            let is_usual = |found: &Value| found == usual || (usual.is_number() && found.as_f64() == usual.as_f64());
+            if self.map.get(*key).is_some_and(is_usual) {
+                self.map.remove(*key);
+            }
+        }
+    }
+
+    /// Removes all that is left, where it has no effect because a switch is off.
+    pub(crate) fn leave_all(&mut self) {
+        self.map.clear();
+    }
+
+    /// Takes over what was wrong in the fields of a field, and what nobody read there.
+    pub(crate) fn close(&mut self, inner: Self) {
+        let (faults, unread) = inner.into_parts();
+        self.faults.extend(faults);
+        self.unread.add_all(unread);
+    }
+
+    fn into_parts(self) -> (Vec<Fault>, Unread) {
+        let Self { map, inside, faults, mut unread } = self;
+        for (key, _) in map.iter().filter(|(_, value)| !value.is_null()) {
+            unread.add(&inside, key);
+        }
+        (faults, unread)
+    }
+
+    /// Where nothing was wrong, the note on what nobody read.
+    pub(crate) fn finish(self) -> Result<Option<String>, Failure> {
+        let (faults, unread) = self.into_parts();
+        if faults.is_empty() { Ok(unread.note()) } else { Err(Failure::Invalid(faults)) }
     }
 }
 
@@ -174,6 +285,42 @@ mod tests {
         assert_eq!((it.number("g"), it.whole("h"), it.within("i", 1..=150), it.text("j")), (None, None, None, None));
         let Err(Failure::Invalid(faults)) = it.finish() else { panic!("nothing was refused") };
         assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j"]);
+    }
+
+    #[test]
+    fn what_nobody_read_is_named_without_its_value_and_nothing_else_is() {
+        let body =
+            br#"{"seed": 7, "auth": "user:secret", "absent": null, "s_noise": 1.0, "off": true, "inner": {"read": 1, "deep": {"x": 1}},
+            "list": [{"a": 1, "b": 2}, "wrong"], "wrong": "text", "none": []}"#;
+        let mut it = Fields::read(body).unwrap();
+        assert_eq!(it.whole("seed"), Some(7));
+        it.leave_usual(&[("s_noise", Value::from(1)), ("off", Value::from(false))]);
+        let mut inner = it.object("inner");
+        assert_eq!(inner.whole("read"), Some(1));
+        it.close(inner);
+        for mut object in it.objects("list") {
+            assert_eq!(object.whole("a"), Some(1));
+            it.close(object);
+        }
+        for key in ["wrong", "none"] {
+            let object = it.object(key);
+            it.close(object);
+        }
+        let note = it.finish().unwrap().unwrap();
+        let (_, names) = note.trim_end_matches('.').split_once(": ").unwrap();
+        let mut names: Vec<&str> = names.split(", ").collect();
+        names.sort_unstable();
+        assert_eq!(names, ["auth", "inner.deep", "list.0.b", "list.1", "off", "wrong"]);
+        assert!(!note.contains("secret"), "{note}");
+    }
+
+    #[test]
+    fn a_note_on_what_nobody_read_stays_short() {
+        let map = (0..1000).map(|index| (format!("{index}{}", "\u{1b}x".repeat(1000)), Value::from(1))).collect();
+        let note = Fields::of(map).finish().unwrap().unwrap();
+        assert!(note.ends_with("and 984 more.") && note.chars().count() < 1200, "{note}");
+        assert!(!note.contains('\u{1b}'), "{note}");
+        assert_eq!(Fields::default().finish().unwrap(), None);
     }
 
     #[test]

@@ -75,6 +75,9 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs() {
     let unknown = get(studio.address(), "/sdcpp/v1/jobs/999999");
     assert_eq!((unknown.status, unknown.json()), (404, json!({"error": "job not found"})));
     assert_eq!(get(studio.address(), "/sdcpp/v1/jobs/x").status, 404);
+    let noted = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"prompt": "a", "width": 64, "height": 64, "unheard_of": 1})).json();
+    assert!(noted["notes"].to_string().contains("not read: unheard_of."), "{noted}");
+    post(studio.address(), &format!("{}/cancel", noted["poll_url"].as_str().unwrap()), &json!({}));
     let wrong = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"batch_count": 9}));
     assert_eq!(wrong.status, 400, "{}", wrong.text());
 }

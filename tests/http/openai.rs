@@ -83,13 +83,14 @@ fn edits_and_variations_take_forms() {
 #[test]
 fn a_stream_has_previews_and_then_the_picture() {
     let studio = Studio::open();
-    let body = json!({"prompt": "a lake", "size": "64x64", "steps": 12, "seed": 3, "stream": true, "partial_images": 2});
+    let body = json!({"prompt": "a lake", "size": "64x64", "steps": 12, "seed": 3, "stream": true, "partial_images": 2, "style": "vivid"});
     let answer = post(studio.address(), "/v1/images/generations", &body);
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
     let events = events(&answer);
     let (name, completed) = events.last().unwrap();
     assert_eq!(name, "image_generation.completed");
     assert_eq!(completed["type"], "image_generation.completed");
+    assert!(completed["atelier"]["notes"].to_string().contains("not read: style."), "{}", completed["atelier"]);
     assert!(image::load_from_memory(&bytes_of(&completed["b64_json"])).is_ok());
     let partial: Vec<&Value> = events.iter().filter(|(name, _)| name == "image_generation.partial_image").map(|(_, data)| data).collect();
     assert_eq!(partial.len() + 1, events.len(), "nothing else comes");

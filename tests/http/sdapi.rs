@@ -148,8 +148,9 @@ fn a_picture_begins_with_another_one_and_is_inpainted() {
     assert!(changed(0..16) > 0, "the masked half is another one");
     let info = post(address, "/sdapi/v1/png-info", &json!({"image": image})).ok();
     assert!(info["info"].as_str().unwrap().starts_with("a lake\nSteps: 3"), "{info}");
-    let large =
-        post(address, "/sdapi/v1/extra-single-image", &json!({"image": image, "upscaling_resize": 2, "upscaler_1": "Lanczos"})).ok();
+    let enlarging = json!({"image": image, "upscaling_resize": 2, "upscaler_1": "Lanczos", "<b>": 1});
+    let large = post(address, "/sdapi/v1/extra-single-image", &enlarging).ok();
+    assert!(large["html_info"].as_str().unwrap().contains("not read: &lt;b&gt;."), "{}", large["html_info"]);
     assert_eq!(pixels(&bytes(&large["image"])).dimensions(), (128, 128));
     assert_eq!(post(address, "/sdapi/v1/interrogate", &json!({"image": image})).status, 404);
 }

@@ -117,7 +117,7 @@ async fn add(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, P
 pub(crate) fn accepted(view: &JobView) -> Response {
     let id = view.id.0;
     let answer = json!({"id": id.to_string(), "kind": "img_gen", "status": "queued", "created": view.created_ms / 1000,
-        "poll_url": format!("/sdcpp/v1/jobs/{id}")});
+        "poll_url": format!("/sdcpp/v1/jobs/{id}"), "notes": view.all_notes()});
     (StatusCode::ACCEPTED, Json(answer)).into_response()
 }
 

@@ -2,7 +2,7 @@
 
 use atelier_core::recipe::{ControlImage, Rgb8, SkipLayers};
 use atelier_media::ExportFormat;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
@@ -71,14 +71,13 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
     wish.flow_shift = sample.decimal("flow_shift").filter(|it| *it > 0.0);
     read_further(it, &mut sample, &mut wish);
     it.close(sample);
-    for lora in it.list("lora") {
-        let Value::Object(map) = lora else { continue };
-        let mut lora = Fields::of(map);
+    for mut lora in it.objects("lora") {
         if lora.flag("is_high_noise") == Some(true) {
             wish.notes.push("is_high_noise is not followed: the LoRA acts in all steps.".to_owned());
         }
-        if let Some(name) = lora.word("name").or_else(|| lora.word("path")) {
-            wish.loras.push((name, lora.decimal("multiplier").unwrap_or(1.0)));
+        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal("multiplier"));
+        if let Some(name) = name.or(path) {
+            wish.loras.push((name, strength.unwrap_or(1.0)));
         }
         it.close(lora);
     }
@@ -94,11 +93,16 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
             steps: hires.within("steps", 0..=*STEPS.end()).filter(|steps| *steps > 0),
             upscaler: named.value,
         });
+        hires.leave_usual(&[("custom_sigmas", json!([])), ("upscale_tile_size", json!(0)), ("upscale_tile_size", json!(128))]);
+    } else {
+        hires.leave_all();
     }
     it.close(hires);
-    if it.has("ip_adapter_image") {
+    if it.take("ip_adapter_image").is_some_and(|image| image.as_str() != Some("")) {
         it.fault("ip_adapter_image", "IP-Adapters are not available.");
     }
+    // Of a picture that is refused.
+    it.leave(&["ip_adapter_strength"]);
     let strength = it.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
     let control_strength = it.decimal("control_strength").unwrap_or(ControlImage::USUAL_STRENGTH).clamp(0.0, 1.0);
     let picture = |it: &mut Fields, key: &str| it.take(key).filter(|value| value.as_str() != Some(""));
@@ -114,7 +118,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
     if format.is_none() {
         it.fault("output_format", "Choose png, jpeg or webp.");
     }
-    fields.finish()?;
+    wish.notes.extend(fields.finish()?);
     Ok(JobRequest { wish, format: format.unwrap_or(ExportFormat::Png), init, mask, control, references, strength })
 }
 
@@ -150,12 +154,25 @@ fn read_further(it: &mut Fields, sample: &mut Fields, wish: &mut Wish) {
     let mut tiles = it.object("vae_tiling_params");
     if tiles.flag("enabled") == Some(true) {
         wish.further.vae_tiling = Some(true);
+        tiles.leave_usual(&[
+            ("temporal_tiling", json!(false)),
+            ("tile_size_x", json!(0)),
+            ("tile_size_y", json!(0)),
+            ("target_overlap", json!(0.5)),
+            ("rel_size_x", json!(0)),
+            ("rel_size_y", json!(0)),
+            ("extra_tiling_args", json!("")),
+        ]);
+    } else {
+        tiles.leave_all();
     }
     it.close(tiles);
     let cache = it.word("cache_mode").filter(|mode| !["disabled", "none", "off"].contains(&mode.as_str()));
     if let Some(mode) = cache {
         wish.notes.push(format!("The step cache {mode} is not used over this interface."));
     }
+    // Of a cache that is off.
+    it.leave(&["cache_option", "scm_mask", "scm_policy_dynamic"]);
     for (field, words) in [
         ("auto_resize_ref_image", "Reference pictures are resized as the model wants it"),
         ("embed_image_metadata", "Pictures always tell how they were made"),

@@ -147,8 +147,8 @@ fn wish(fields: &mut Fields) -> Wish {
 async fn generate(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Option<Progress>) -> Result<Vec<Value>, Failure> {
     let (width, height) = (fields.within("width", SIDES), fields.within("height", SIDES));
     let pictures = fields.within("count", PICTURES);
-    let wish = Wish { width, height, pictures, ..wish(&mut fields) };
-    fields.finish()?;
+    let mut wish = Wish { width, height, pictures, ..wish(&mut fields) };
+    wish.notes.extend(fields.finish()?);
     let made = app.make(owner, wish).await?;
     run(app, owner, made, progress).await
 }
@@ -156,8 +156,8 @@ async fn generate(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: 
 async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Option<Progress>) -> Result<Vec<Value>, Failure> {
     let (id, image, mask) = (fields.word("image_id"), fields.take("image"), fields.take("mask"));
     let strength = fields.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
-    let wish = wish(&mut fields);
-    fields.finish()?;
+    let mut wish = wish(&mut fields);
+    wish.notes.extend(fields.finish()?);
     let file = match &id {
         Some(id) => Some(ImageSource::File(find(app, owner, id).await?.summary.path)),
         None => None,
@@ -186,9 +186,10 @@ async fn upscale(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: O
     if !(1.0..=4.0).contains(&scale) {
         fields.fault("scale", "It must be from 1 to 4.");
     }
-    fields.finish()?;
+    let note = fields.finish()?;
     let id = id.ok_or_else(|| Failure::invalid("image_id", "It is missing."))?;
-    let made = enlarge(app, owner, &id, scale).await?;
+    let mut made = enlarge(app, owner, &id, scale).await?;
+    made.notes.extend(note);
     run(app, owner, made, progress).await
 }
 

@@ -191,6 +191,7 @@ async fn send_events(mut waiter: Waiter, form: Form, events: Events) {
                     ("type", json!(kind)),
                     ("b64_json", Value::String(base64_text(&picture.bytes))),
                     ("losses", json!(loss_names(&picture.losses))),
+                    ("atelier", json!({"notes": view.all_notes()})),
                     ("created_at", json!(now_ms() / 1000)),
                     (
                         "usage",

@@ -5,7 +5,7 @@ use atelier_media::ExportFormat;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest as _, Multipart, Request};
 use axum::http::request::Parts;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
@@ -116,7 +116,8 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         "xhigh" | "max" => wish.effort = Some(2.0),
         _ => it.fault("quality", "Choose auto, low, medium or high."),
     }
-    wish.guidance = it.decimal("guidance").or_else(|| it.decimal("cfg_scale")).filter(|it| *it >= 0.0);
+    let (guidance, cfg_scale) = (it.decimal("guidance"), it.decimal("cfg_scale"));
+    wish.guidance = guidance.or(cfg_scale).filter(|it| *it >= 0.0);
     if let Some(name) = it.word("sampler") {
         let named = names::sampler(&name).ok_or_else(|| Failure::invalid("sampler", format!("There is no sampler named {name}.")))?;
         (wish.sampler, wish.scheduler) = (Some(named.value.0), named.value.1);
@@ -127,9 +128,7 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         wish.scheduler = named.value.or(wish.scheduler);
         wish.notes.extend(named.note);
     }
-    for lora in it.list("loras") {
-        let Value::Object(map) = lora else { continue };
-        let mut lora = Fields::of(map);
+    for mut lora in it.objects("loras") {
         if let Some(name) = lora.word("name") {
             wish.loras.push((name, lora.decimal("weight").unwrap_or(1.0)));
         }
@@ -155,7 +154,8 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
     if purpose != Purpose::Generate && images.is_empty() {
         it.fault("image", "It is missing.");
     }
-    fields.finish()?;
+    it.leave_usual(&[("moderation", json!("auto"))]);
+    wish.notes.extend(fields.finish()?);
     Ok(ImageRequest {
         wish,
         format: format.unwrap_or(ExportFormat::Png),
@@ -226,7 +226,8 @@ mod tests {
             (Some(640), Some(384), Some(2), Some(0.5))
         );
         assert_eq!((request.format, request.is_streamed, request.partial_images), (ExportFormat::Jpeg { quality: 50 }, true, 2));
-        assert_eq!(request.wish.notes.len(), 1);
+        let unread = "These fields mean nothing here and were not read: moderation, user.";
+        assert!(request.wish.notes.len() == 2 && request.wish.notes[1] == unread, "{:?}", request.wish.notes);
         for (body, field) in [
             (r#"{"prompt": "a", "size": "10x10"}"#, "size"),
             (r#"{"prompt": "a", "size": "large"}"#, "size"),

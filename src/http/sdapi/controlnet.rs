@@ -38,24 +38,24 @@ impl ControlUnit {
 
 /// The unit of a request; at most one is taken.
 pub(crate) fn read(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Option<ControlUnit>, Failure> {
-    let mut units = fields.list("controlnet_units");
-    if let Some(Value::Object(scripts)) = fields.take("alwayson_scripts") {
-        for (name, script) in scripts {
-            if name.eq_ignore_ascii_case("controlnet") {
-                let args = script.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
-                units.extend(args);
-            } else {
-                let name: String = name.chars().take(60).collect();
-                notes.push(format!("The script {name} is not here and was skipped."));
-            }
-        }
+    let mut units = fields.objects("controlnet_units");
+    let mut scripts = fields.object("alwayson_scripts");
+    // Those that are left are named as unread.
+    for name in scripts.names().iter().filter(|name| name.eq_ignore_ascii_case("controlnet")) {
+        let mut script = scripts.object(name);
+        units.extend(script.objects("args"));
+        scripts.close(script);
     }
+    fields.close(scripts);
     let mut found = None;
-    for unit in units {
-        let Value::Object(map) = unit else { continue };
-        let mut unit = Fields::of(map);
-        let Some(read) = read_unit(&mut unit, notes)? else { continue };
-        unit.finish()?;
+    for mut unit in units {
+        let read = read_unit(&mut unit, notes)?;
+        if read.is_none() {
+            // It is switched off.
+            unit.leave_all();
+        }
+        fields.close(unit);
+        let Some(read) = read else { continue };
         if found.replace(read).is_some() {
             return Err(Failure::invalid("alwayson_scripts", "A picture follows one ControlNet; switch the other units off."));
         }
@@ -64,8 +64,14 @@ pub(crate) fn read(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Optio
 }
 
 fn read_unit(unit: &mut Fields, notes: &mut Vec<String>) -> Result<Option<ControlUnit>, Failure> {
-    let image = match unit.take("image").or_else(|| unit.take("input_image")) {
-        Some(Value::Object(mut inside)) => inside.remove("image"),
+    let (image, input_image) = (unit.take("image"), unit.take("input_image"));
+    let image = match image.or(input_image) {
+        Some(Value::Object(map)) => {
+            let mut inside = unit.inner(&["image"], map);
+            let image = inside.take("image");
+            unit.close(inside);
+            image
+        }
         image => image,
     };
     let image = image.filter(|it| it.as_str() != Some(""));
@@ -86,7 +92,35 @@ fn read_unit(unit: &mut Fields, notes: &mut Vec<String>) -> Result<Option<Contro
     }
     let mut part = |key: &str, usual: f32| unit.decimal(key).unwrap_or(usual).clamp(0.0, 1.0);
     let (start, end) = (part("guidance_start", 0.0), part("guidance_end", ControlImage::USUAL_END));
+    leave_what_says_nothing(unit, preprocessor.is_some());
     Ok(Some(ControlUnit { model, image, strength: strength.clamp(0.0, 1.0), start, end, preprocessor }))
+}
+
+/// Removes what clients send with every unit.
+fn leave_what_says_nothing(unit: &mut Fields, has_preprocessor: bool) {
+    // How memory is used, and a picture that is never in the answer.
+    unit.leave(&["low_vram", "lowvram", "save_detected_map"]);
+    if !has_preprocessor {
+        unit.leave(&["processor_res", "threshold_a", "threshold_b", "pixel_perfect"]);
+    }
+    // The defaults of A1111 and those of webuiapi.
+    unit.leave_usual(&[
+        ("mask", json!("")),
+        ("processor_res", json!(-1)),
+        ("processor_res", json!(512)),
+        ("threshold_a", json!(-1)),
+        ("threshold_a", json!(64)),
+        ("threshold_b", json!(-1)),
+        ("threshold_b", json!(64)),
+        ("pixel_perfect", json!(false)),
+        ("guess_mode", json!(false)),
+        ("resize_mode", json!(1)),
+        ("resize_mode", json!("Crop and Resize")),
+        ("resize_mode", json!("Resize and Fill")),
+        ("control_mode", json!(0)),
+        ("control_mode", json!("Balanced")),
+        ("hr_option", json!("Both")),
+    ]);
 }
 
 pub(super) async fn version() -> Answer {
@@ -133,7 +167,9 @@ mod tests {
     fn read_text(text: &str) -> Result<(Option<ControlUnit>, Vec<String>), Failure> {
         let mut notes = Vec::new();
         let mut fields = Fields::read(text.as_bytes()).unwrap();
-        read(&mut fields, &mut notes).map(|unit| (unit, notes))
+        let unit = read(&mut fields, &mut notes)?;
+        notes.extend(fields.finish()?);
+        Ok((unit, notes))
     }
 
     #[test]
@@ -145,9 +181,17 @@ mod tests {
         .unwrap();
         let unit = unit.unwrap();
         assert_eq!((unit.model.as_deref(), unit.strength, unit.image.is_some()), (Some("canny [12345678]"), 1.0, true));
-        assert!(notes.iter().any(|note| note.contains("ADetailer")), "{notes:?}");
-        let (unit, _) = read_text(r#"{"alwayson_scripts": {"controlnet": {"args": [{"enabled": false, "image": "AAAA"}, {}]}}}"#).unwrap();
-        assert!(unit.is_none());
+        assert!(notes.iter().any(|note| note.contains("alwayson_scripts.ADetailer")), "{notes:?}");
+        let (unit, notes) =
+            read_text(r#"{"alwayson_scripts": {"controlnet": {"args": [{"enabled": false, "image": "AAAA", "mask": "AAAA"}, {}]}}}"#)
+                .unwrap();
+        assert!(unit.is_none() && notes.is_empty(), "{notes:?}");
+        let (_, notes) = read_text(
+            r#"{"controlnet_units": [{"image": {"image": "AAAA", "mask": "AAAA"}, "control_mode": 2, "threshold_a": 64, "hr_option": "Both"}]}"#,
+        )
+        .unwrap();
+        let named = "These fields mean nothing here and were not read: controlnet_units.0.image.mask, controlnet_units.0.control_mode.";
+        assert_eq!(notes, [named]);
         assert!(read_text(r#"{"controlnet_units": [{"input_image": "AAAA", "module": "depth_midas"}]}"#).is_err());
         let (unit, _) = read_text(r#"{"controlnet_units": [{"input_image": "AAAA", "module": "canny", "guidance_end": 0.5}]}"#).unwrap();
         assert_eq!(unit.map(|it| (it.preprocessor, it.end)), Some((Some(Preprocessor::Canny), 0.5)));

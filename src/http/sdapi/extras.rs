@@ -24,6 +24,8 @@ const FACTORS: std::ops::RangeInclusive<f32> = 1.0..=4.0;
 #[derive(Clone, Debug)]
 struct Enlargement {
     hires: HiresWish,
+    /// The client wants both sides of the target, and the rest cut off.
+    is_cropped: bool,
     notes: Vec<String>,
 }
 
@@ -37,22 +39,35 @@ fn read(fields: &mut Fields) -> Enlargement {
     if !FACTORS.contains(&scale) {
         fields.fault("upscaling_resize", format!("It must be from {} to {}.", FACTORS.start(), FACTORS.end()));
     }
+    let is_cropped = fields.flag("upscaling_crop") == Some(true);
     let is_other = |fields: &mut Fields, key: &str| fields.decimal(key).is_some_and(|it| it > 0.0);
-    if is_other(fields, "gfpgan_visibility") || is_other(fields, "codeformer_visibility") {
+    let restorers = ["gfpgan_visibility", "codeformer_visibility"].map(|key| is_other(fields, key));
+    if restorers.contains(&true) {
         notes.push("Faces are not restored here.".to_owned());
     }
     if is_other(fields, "extras_upscaler_2_visibility") {
         notes.push("One upscaler is used at a time.".to_owned());
     }
+    // Which results a page shows, and parts of the restoring and of the second upscaler named above.
+    fields.leave(&["show_extras_results", "codeformer_weight", "upscaler_2", "upscale_first"]);
     let target = target.filter(|_| is_by_size);
-    Enlargement { hires: HiresWish { scale, target, strength: 0.0, steps: None, upscaler: named.value }, notes }
+    Enlargement { hires: HiresWish { scale, target, strength: 0.0, steps: None, upscaler: named.value }, is_cropped, notes }
+}
+
+/// Notes as the HTML that A1111 answers; they may have names from the request.
+fn html(notes: &[String]) -> String {
+    let escaped = |note: &String| note.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    notes.iter().map(|note| format!("<p>{}</p>", escaped(note))).collect::<Vec<_>>().concat()
 }
 
 /// Enlarges a picture as a job of the queue: a start picture that nothing is painted over.
-async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) -> Result<String, Failure> {
-    let Enlargement { mut hires, notes } = how;
+async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) -> Result<(String, Vec<String>), Failure> {
+    let Enlargement { mut hires, is_cropped, mut notes } = how;
     let (width, height) = (image.width(), image.height());
     if let Some((wide, high)) = hires.target {
+        if is_cropped && u64::from(wide) * u64::from(height) != u64::from(high) * u64::from(width) {
+            notes.push("The picture keeps its shape: upscaling_crop is not followed.".to_owned());
+        }
         // Its own shape, as large as both sides allow.
         hires.scale = (wide as f32 / width as f32).min(high as f32 / height as f32).clamp(*FACTORS.start(), *FACTORS.end());
         hires.target = None;
@@ -63,37 +78,44 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
     outcome(&view)?;
     let pictures = pictures_of(&view, ExportFormat::Png).await?;
     let none = || Failure::Failed(atelier_core::advice::Advice::new("The enlarged picture is missing.", "Try again."));
-    pictures.first().map(|picture| base64_text(&picture.bytes)).ok_or_else(none)
+    let text = pictures.first().map(|picture| base64_text(&picture.bytes)).ok_or_else(none)?;
+    Ok((text, view.all_notes()))
 }
 
 pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     let mut fields = Fields::read(&body)?;
     drop(body);
-    let how = read(&mut fields);
+    let mut how = read(&mut fields);
     let image = fields.take("image");
-    fields.finish()?;
+    how.notes.extend(fields.finish()?);
     let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
     let image = app.decode(move || decode("image", &bytes_of("image", &image)?)).await?;
-    let text = enlarge(&app, &owner, image, how).await?;
-    Ok(Json(json!({"image": text, "html_info": ""})))
+    let (text, notes) = enlarge(&app, &owner, image, how).await?;
+    Ok(Json(json!({"image": text, "html_info": html(&notes)})))
 }
 
 pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     let mut fields = Fields::read(&body)?;
     drop(body);
-    let how = read(&mut fields);
+    let mut how = read(&mut fields);
     let images = fields.list("imageList");
     if images.len() > MAX_IMAGES {
         fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
     }
-    fields.finish()?;
-    let mut answers = Vec::new();
+    how.notes.extend(fields.finish()?);
+    let (mut answers, mut notes) = (Vec::new(), Vec::new());
     for mut image in images {
         let data = image.get_mut("data").map(Value::take).unwrap_or_default();
         let image = app.decode(move || decode("imageList", &bytes_of("imageList", &data)?)).await?;
-        answers.push(enlarge(&app, &owner, image, how.clone()).await?);
+        let (text, more) = enlarge(&app, &owner, image, how.clone()).await?;
+        answers.push(text);
+        for note in more {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
     }
-    Ok(Json(json!({"images": answers, "html_info": ""})))
+    Ok(Json(json!({"images": answers, "html_info": html(&notes)})))
 }
 
 pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payload) -> Answer {
@@ -110,4 +132,21 @@ pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payloa
         items.insert("parameters".to_owned(), Value::String(text.clone()));
     }
     Ok(Json(json!({"info": text, "items": items, "parameters": pairs})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_escaped_and_what_webuiapi_always_sends_makes_none() {
+        let body =
+            br#"{"resize_mode": 0, "show_extras_results": true, "gfpgan_visibility": 0, "codeformer_visibility": 0, "codeformer_weight": 0,
+            "upscaling_resize": 2, "upscaling_resize_w": 512, "upscaling_resize_h": 512, "upscaling_crop": true, "upscaler_1": "Lanczos",
+            "upscaler_2": "None", "extras_upscaler_2_visibility": 0, "upscale_first": false}"#;
+        let mut fields = Fields::read(body).unwrap();
+        let how = read(&mut fields);
+        assert_eq!((how.notes, fields.finish().unwrap()), (Vec::new(), None));
+        assert_eq!(html(&["<script> & more".to_owned()]), "<p>&lt;script&gt; &amp; more</p>");
+    }
 }

@@ -3,7 +3,7 @@
 use atelier_core::canvas::{AreaFill, AreaSettings, PixelRect, StartFit, selection_bounds};
 use atelier_core::recipe::{ImageSource, Rgb8, Sampler, SeedBlend};
 use atelier_media::read_mask;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::controlnet::{self, ControlUnit};
 use crate::http::error::Failure;
@@ -20,6 +20,21 @@ const UNCHOSEN_SAMPLERS: [Sampler; 2] = [Sampler::Euler, Sampler::EulerA];
 /// A1111's denoising strength, and that of its second pass.
 const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
+/// Fields of A1111's second pass, which have no effect where it is off.
+const HIRES_FIELDS: [&str; 12] = [
+    "hr_upscaler",
+    "hr_scale",
+    "hr_resize_x",
+    "hr_resize_y",
+    "hr_second_pass_steps",
+    "hr_checkpoint_name",
+    "hr_sampler_name",
+    "hr_scheduler",
+    "hr_prompt",
+    "hr_negative_prompt",
+    "hr_additional_modules",
+    "hr_cfg",
+];
 /// Most pixels around a mask that the model sees.
 const MAX_PADDING: u32 = 4096;
 
@@ -50,10 +65,12 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         ..Wish::default()
     };
     let mut overrides = it.object("override_settings");
-    wish.model = overrides.word("sd_model_checkpoint").or_else(|| it.word("model"));
+    let (chosen, model) = (overrides.word("sd_model_checkpoint"), it.word("model"));
+    wish.model = chosen.or(model);
     wish.vae = overrides.word("sd_vae").filter(|name| !is_automatic(name));
     let format = overrides.word("samples_format");
     let clip_skip = overrides.whole("CLIP_stop_at_last_layers");
+    overrides.leave_usual(&[("eta_noise_seed_delta", json!(0)), ("img2img_fix_steps", json!(false))]);
     it.close(overrides);
     // 0 and 1 are the model's own; the engine makes blank pictures of a 1.
     wish.clip_skip = it.whole("clip_skip").or(clip_skip).and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1);
@@ -78,15 +95,15 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         it.fault("n_iter", format!("With batch_size this makes {pictures} pictures; at most {} are made at a time.", PICTURES.end()));
     }
     let strength = it.decimal("denoising_strength").map(|it| it.clamp(0.0, 1.0));
-    if it.flag("enable_hr") == Some(true) && !is_img2img {
+    if !is_img2img && it.flag("enable_hr") == Some(true) {
         read_hires(it, &mut wish, strength);
     }
-    for lora in it.list("lora") {
-        let Value::Object(map) = lora else { continue };
-        let mut lora = Fields::of(map);
-        if let Some(name) = lora.word("name").or_else(|| lora.word("path")) {
-            wish.loras.push((name, lora.decimal("multiplier").unwrap_or(1.0)));
+    for mut lora in it.objects("lora") {
+        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal("multiplier"));
+        if let Some(name) = name.or(path) {
+            wish.loras.push((name, strength.unwrap_or(1.0)));
         }
+        lora.leave_usual(&[("is_high_noise", json!(false))]);
         it.close(lora);
     }
     if let Some(script) = it.word("script_name").filter(|name| !name.eq_ignore_ascii_case("none")) {
@@ -118,10 +135,64 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     if init_images.len() + extra_images.len() > MAX_IMAGES {
         it.fault("init_images", format!("There are more than {MAX_IMAGES} pictures."));
     }
-    let styles = it.list("styles").into_iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+    let names = it.list("styles");
+    if names.iter().any(|name| !name.is_string()) {
+        it.ignore("styles");
+    }
+    let styles = names.into_iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
     let sends_images = it.flag("send_images") != Some(false);
-    fields.finish()?;
+    leave_what_says_nothing(it, is_img2img);
+    wish.notes.extend(fields.finish()?);
     Ok(Request { wish, styles, sends_images, format, init_images, extra_images, mask, is_mask_inverted, padding, strength, unit })
+}
+
+/// Removes what clients send with every request and what has no effect here, so that a note names
+/// only what somebody chose.
+fn leave_what_says_nothing(it: &mut Fields, is_img2img: bool) {
+    // Nothing about a picture: SillyTavern's own address and login, names of tasks, files that are
+    // never written (pictures are kept in any case, and there is no grid).
+    it.leave(&["url", "auth", "force_task_id", "comments", "do_not_save_samples", "do_not_save_grid"]);
+    // Of a script, and none was named: one that was is refused.
+    it.leave(&["script_args"]);
+    // A second pass that is off, or of its own sampler's schedule.
+    it.leave(&HIRES_FIELDS);
+    it.leave_usual(&[
+        ("enable_hr", json!(false)),
+        ("firstphase_width", json!(0)),
+        ("firstphase_height", json!(0)),
+        ("override_settings_restore_afterwards", json!(true)),
+        ("seed_resize_from_w", json!(0)),
+        ("seed_resize_from_w", json!(-1)),
+        ("seed_resize_from_h", json!(0)),
+        ("seed_resize_from_h", json!(-1)),
+        ("s_churn", json!(0)),
+        ("s_tmin", json!(0)),
+        ("s_tmax", json!(0)),
+        ("s_noise", json!(1)),
+        ("s_min_uncond", json!(0)),
+        ("refiner_checkpoint", json!("")),
+        ("refiner_checkpoint", json!("None")),
+        ("refiner_switch_at", json!(0)),
+        ("refiner_switch_at", json!(0.8)),
+        ("disable_extra_networks", json!(false)),
+        ("infotext", json!("")),
+        ("initial_noise_multiplier", json!(1)),
+        ("image_cfg_scale", json!(1.5)),
+        ("include_init_images", json!(false)),
+        ("init_images", json!([])),
+        ("mask", json!("")),
+    ]);
+    if !is_img2img {
+        // How a start picture is laid and painted over; the picture itself, where one came, is named.
+        it.leave(&[
+            "mask_blur",
+            "inpainting_fill",
+            "inpaint_full_res",
+            "inpaint_full_res_padding",
+            "inpainting_mask_invert",
+            "resize_mode",
+        ]);
+    }
 }
 
 fn is_automatic(name: &str) -> bool {
@@ -158,9 +229,14 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
     if target.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
         it.fault("hr_resize_x", format!("Sides must be from {} to {}.", SIDES.start(), SIDES.end()));
     }
-    for (field, what) in [("hr_checkpoint_name", "another model"), ("hr_sampler_name", "another sampler"), ("hr_prompt", "another prompt")]
-    {
-        if it.word(field).is_some_and(|name| !name.eq_ignore_ascii_case("use same sampler")) {
+    for (field, what) in [
+        ("hr_checkpoint_name", "another model"),
+        ("hr_sampler_name", "another sampler"),
+        ("hr_scheduler", "another scheduler"),
+        ("hr_prompt", "another prompt"),
+        ("hr_negative_prompt", "another negative prompt"),
+    ] {
+        if it.word(field).is_some_and(|name| !name.to_ascii_lowercase().starts_with("use same")) {
             wish.notes.push(format!("The second pass has no place for {what}; that of the picture was used."));
         }
     }
@@ -169,6 +245,12 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
         let strength = strength.unwrap_or(USUAL_HIRES_STRENGTH);
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
         wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value });
+    }
+    for key in ["hr_additional_modules", "hr_cfg"] {
+        it.leave_usual(&[(key, json!([])), (key, json!(["Use same choices"])), (key, json!(1)), (key, json!(0))]);
+        if it.take(key).is_some() {
+            it.ignore(key);
+        }
     }
 }
 
@@ -258,12 +340,28 @@ mod tests {
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (None, None, None, None));
         assert_eq!((wish.sampler, wish.scheduler, wish.clip_skip, wish.eta), (None, None, None, None));
         assert!(wish.hires.is_none(), "a second pass of the same size");
+        assert_eq!(wish.notes, ["These fields mean nothing here and were not read: unheard_of."]);
         let chosen =
             r#"{"steps": 28, "cfg_scale": "4.5", "width": 512, "height": 768, "sampler_index": "DPM++ 2M Karras", "clip_skip": 2.0}"#;
         let wish = read_text(chosen, false).unwrap().wish;
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (Some(28), Some(4.5), Some(512), Some(768)));
         assert_eq!((wish.sampler, wish.clip_skip), (Some(Sampler::Dpmpp2m), Some(2)));
         assert!(wish.scheduler.is_some());
+    }
+
+    #[test]
+    fn what_was_chosen_and_not_read_is_named_and_what_clients_always_send_is_not() {
+        let usual = r#"{"url": "http://localhost", "auth": "user:pass", "hr_scale": 2, "hr_prompt": "", "s_noise": 1, "s_tmax": 0.0, "script_args": [],
+            "seed_resize_from_h": -1, "override_settings": {"CLIP_stop_at_last_layers": 1}, "seed": 5, "subseed": -1, "mask_blur": 4}"#;
+        assert_eq!(read_text(usual, false).unwrap().wish.notes, Vec::<String>::new());
+        let chosen = r#"{"s_noise": 1.1, "override_settings": {"sd_hypernetwork": "secret"}, "lora": [{"name": "a", "start": 1}, 7],
+            "init_images": ["AAAA"], "enable_hr": true, "hr_cfg": 4, "hr_scheduler": "Karras"}"#;
+        let notes = read_text(chosen, false).unwrap().wish.notes.join(" ");
+        for name in ["s_noise", "override_settings.sd_hypernetwork", "lora.0.start", "lora.1", "init_images", "hr_cfg", "another scheduler"]
+        {
+            assert!(notes.contains(name), "{name}: {notes}");
+        }
+        assert!(!notes.contains("secret"), "{notes}");
     }
 
     #[test]
