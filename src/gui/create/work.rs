@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_format_cannot_keep_is_told() {
+    fn save_as_reports_losses() {
         let (folder, kept) = kept();
         let losses_of = |name: &str, picture: &SavedPicture| match save_as(&folder.path().join(name), picture, 80, false).unwrap() {
             SaveResult::Saved(_, losses) => losses,

@@ -713,8 +713,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     let (median, late, longest) = (frames[150], frames[285], frames[299]);
     println!("300 frames, {sent} rounds of events: median {median:?}, 95 of 100 within {late:?}, longest {longest:?}");
     assert!(sent > 0 && studio.app().state.shared.jobs.running().unwrap().progress.fraction().is_some());
-    // The longest frame is reported, not judged: it may be the one that draws a new picture for the
-    // first time. That most are short is judged.
+    // The longest frame is reported, not judged: that most are short is judged.
     assert!(median < Duration::from_millis(16), "the median frame took {median:?}");
 }
 

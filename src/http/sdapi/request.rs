@@ -97,6 +97,8 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     let strength = it.decimal("denoising_strength").map(|it| it.clamp(0.0, 1.0));
     if !is_img2img && it.flag("enable_hr") == Some(true) {
         read_hires(it, &mut wish, strength);
+    } else {
+        it.leave(&HIRES_FIELDS);
     }
     for mut lora in it.objects("lora") {
         let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal("multiplier"));
@@ -154,8 +156,6 @@ fn leave_what_says_nothing(it: &mut Fields, is_img2img: bool) {
     it.leave(&["url", "auth", "force_task_id", "comments", "do_not_save_samples", "do_not_save_grid"]);
     // Of a script, and none was named: one that was is refused.
     it.leave(&["script_args"]);
-    // A second pass that is off, or of its own sampler's schedule.
-    it.leave(&HIRES_FIELDS);
     it.leave_usual(&[
         ("enable_hr", json!(false)),
         ("firstphase_width", json!(0)),
@@ -246,12 +246,12 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
         wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value });
     }
-    for key in ["hr_additional_modules", "hr_cfg"] {
-        it.leave_usual(&[(key, json!([])), (key, json!(["Use same choices"])), (key, json!(1)), (key, json!(0))]);
-        if it.take(key).is_some() {
-            it.ignore(key);
-        }
-    }
+    it.leave_usual(&[
+        ("hr_additional_modules", json!([])),
+        ("hr_additional_modules", json!(["Use same choices"])),
+        ("hr_cfg", json!(0)),
+        ("hr_cfg", json!(1)),
+    ]);
 }
 
 fn read_area(it: &mut Fields, wish: &mut Wish) {
