@@ -32,6 +32,7 @@ mod board;
 mod canvas;
 mod create;
 mod dropped;
+mod examples;
 mod frames;
 mod gallery;
 mod grid;
