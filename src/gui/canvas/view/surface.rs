@@ -18,6 +18,7 @@ use crate::gui::canvas::work::CanvasExport;
 use crate::gui::canvas::{Command, candidates};
 use crate::gui::command::Commands;
 use crate::gui::create;
+use crate::gui::panels;
 use crate::gui::state::State;
 use crate::gui::viewport;
 use crate::gui::{theme, widgets};
@@ -90,9 +91,10 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     menu(state, commands, &response, &changes);
     if document.gesture.is_none() {
         let drawn = Rect::from_points(&corners(transform, document.document.content().bounds()));
+        let free = panels::beside_panels(state, ui.ctx(), room);
         // Both have one place.
-        if !vision_bar(ui, state, commands, document, drawn, room) {
-            candidate_bar(ui, state, commands, document, drawn, room);
+        if !vision_bar(ui, state, commands, document, drawn, free) {
+            candidate_bar(ui, state, commands, document, drawn, free);
         }
     }
 }
