@@ -46,6 +46,7 @@ mod memory;
 mod models;
 mod notes;
 mod open_canvases;
+mod overlaps;
 mod phrases;
 mod program;
 mod prompt;

@@ -21,7 +21,7 @@ fn examples() -> Vec<Example> {
 }
 
 /// Has the library know the model of [`ready`], with examples.
-fn know_model(studio: &mut Studio) {
+pub(super) fn know_model(studio: &mut Studio) {
     let main_file = ready().files.main().map(Path::to_owned);
     let card = ModelCard { id: "m".into(), kind: ModelKind::Model, main_file, examples: examples(), ..ModelCard::default() };
     studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });

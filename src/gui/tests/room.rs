@@ -4,7 +4,8 @@
 use crate::gui::screen::Screen;
 use crate::gui::tests::*;
 
-const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
+/// Sizes of the window, in points.
+pub(super) const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
 /// Where the bar ends, in points.
 const BAR_BOTTOM: f32 = 49.0;
 

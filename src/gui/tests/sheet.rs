@@ -14,7 +14,7 @@ fn studio(count: u32) -> Studio {
     studio
 }
 
-fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
+pub(super) fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
     studio.begin(job, (0..count).map(|index| first_seed + i64::from(index)).collect());
     for index in 0..count {
         studio.picture(job, index, first_seed + i64::from(index));

@@ -390,7 +390,7 @@ create-finish = Abschluss
 create-upscale-the-finished-picture = Das fertige Bild mit diesem Modell hochskalieren, um den Faktor des Modells.
 create-repeats = Durchläufe
 create-times-that-the-picture = Wie oft das Bild hochskaliert wird. Jedes Mal wachsen Breite und Höhe um den Faktor.
-create-finish-tiles = Abschlusskacheln
+create-finish-tiles = Endkacheln
 create-denoising-strength-of-the = Entrauschstärke des zweiten Durchgangs: 0 skaliert nur hoch, 0.3 bis 0.5 bringt Details, mehr ändert das Bild.
 create-denoise-2 = Entrauschen
 create-steps-of-the-second = Schritte des zweiten Durchgangs. Aus: so viele, wie das Bild hat.
@@ -400,7 +400,7 @@ create-hires-steps = Hires-Schritte
 create-hires-sigmas = Hires-Sigmas
 create-upscaler = Upscaler
 create-upscaler-lanczos-only-interpolates = Upscaler: Lanczos interpoliert nur; Upscaler-Modelle, zu finden in der Ansicht „Modelle“, bringen Details. Latente Upscaler brauchen eine Stärke von mindestens 0.5.
-create-upscaler-tiles = Upscaler-Kacheln
+create-upscaler-tiles = Upscaler-Kachel
 create-words = {" "}· Wörter { $strength }
 create-lora-its-strength-is =
     LoRA: { $path }
