@@ -299,7 +299,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Upscale(way) => {
             if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
                 let (id, recipe) = (picture.id, larger::upscaling(&picture.recipe, image, way, context.shared));
-                if state.shows_sheet() {
+                // Also where it is shown large: the others of its sheet stay.
+                if state.sheet.is_several() && state.sheet.has(id) {
                     sheet_update::add_beside(state, recipe, id, context);
                 } else {
                     context.shared.error = None;

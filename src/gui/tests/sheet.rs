@@ -180,6 +180,20 @@ fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer(
 }
 
 #[test]
+fn a_picture_of_a_sheet_that_is_shown_large_is_upscaled_beside_the_others() {
+    let mut studio = studio(2);
+    studio.click("Picture 1 of 2, seed 11");
+    assert!(!studio.app().state.create.shows_sheet());
+    studio.press(Modifiers::NONE, Key::U);
+    let (job, recipe, _) = studio.take();
+    assert!(recipe.only_upscales() && recipe.seed == 11);
+    until_cells(&mut studio, 3);
+    assert!(has_cell(&studio, "Picture 2 of 3, seed 12") && has_cell(&studio, "Picture 3 of 3, waiting"));
+    fill(&mut studio, job, 1, 11);
+    assert!(has_cell(&studio, "Picture 3 of 3, seed 11"));
+}
+
+#[test]
 fn two_are_compared_and_one_comes_back_to_them() {
     let mut studio = studio(3);
     point_at(&mut studio, "Picture 1 of 3, seed 11");

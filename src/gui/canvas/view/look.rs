@@ -37,7 +37,7 @@ pub(crate) fn look_panel(ui: &Ui, state: &State, commands: &mut Commands) {
     if view != state.create.view {
         commands.push(create::Command::SetView(view));
     }
-    menu(state, commands, &response, &[Command::Resume]);
+    menu(state, commands, &response, &[&[Command::Resume]]);
     let drawn = Rect::from_points(&corners(transform, bounds));
     bar(ui, tr!("canvas-canvas-bar"), drawn, panels::beside_queue(state, ui.ctx(), room), |ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, Command::Resume));
