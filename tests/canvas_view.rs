@@ -191,7 +191,7 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     shoot(&mut desktop, "canvas-palette.png")?;
     desktop.press("Escape")?;
     desktop.wait("the end of the palette", LONG, |desktop| Ok(desktop.find("Find a command")?.is_none().then_some(())))?;
-    // The picture is in its old place again.
+    // Nothing of the panel is left over the canvas, below which the picture has stayed in its place.
     desktop.press("F7")?;
     desktop.wait("the end of the panel", LONG, |desktop| Ok(desktop.find("Add a layer")?.is_none().then_some(())))?;
     desktop.press("ctrl+z")?;

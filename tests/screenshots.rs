@@ -376,12 +376,11 @@ fn film(name: &str) -> Result<()> {
     // Once more leads to the newest picture, which is that of the wide canvas.
     desktop.press("Escape")?;
     desktop.wait("the wide picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 3")))?;
+    let before = session.pictures().len();
     desktop.press("u")?;
-    // It stands beside the picture that it is of.
-    let cell = desktop.wait("the large picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture 2 of 2, seed")))?;
-    let (x, y) = cell.area.context("the picture has no place on the screen")?.centre();
-    desktop.click_at(x, y)?;
-    desktop.wait("the large picture alone", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 6")))?;
+    desktop.wait("the large picture in the folder", LONG, |_| Ok((session.pictures().len() > before).then_some(())))?;
+    // A picture alone is followed by what is made of it.
+    desktop.wait("the large picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 6")))?;
     screens.push(desktop.screenshot(&scratch)?);
     let (width, height, gap) = (LARGE.0 / 2, LARGE.1 / 2, 10);
     let mut film = RgbImage::new(2 * width + 3 * gap, 3 * height + 4 * gap);
@@ -670,10 +669,10 @@ fn seven_pieces_of_work() -> Result<()> {
     work.end("a part masked, generated anew and accepted", "6 actions; Esc lost the canvas");
 
     let mut work = Work::begin(&mut desktop);
-    work.press("F7")?;
-    work.click("Layer types")?;
-    work.click("Add a region")?;
     let (x, y) = work.wait_for_canvas()?.centre();
+    work.actions += 1;
+    work.desktop.right_click_at(x, y)?;
+    work.click("Add a region")?;
     work.drag((x - 60, y - 120), (x + 20, y - 120))?;
     work.click("Prompt of the region")?;
     work.type_text("a full moon")?;

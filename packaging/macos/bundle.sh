@@ -1,12 +1,12 @@
 #!/bin/sh
-# bundle.sh STAGE VERSION APP: makes the bundle Atelier.app of a staged folder (program, builtin-model, licences).
+# bundle.sh STAGE INFO APP: makes the bundle Atelier.app of a staged folder (program, builtin-model, licences) and its Info.plist.
 set -eu
-stage=$1 version=$2 app=$3
+stage=$1 info=$2 app=$3
 here=$(cd "$(dirname "$0")" && pwd)
 
 rm -rf "$app"
 mkdir -p "$app/Contents/MacOS" "$app/Contents/Resources"
-sed "s/@VERSION@/$version/g" "$here/Info.plist" >"$app/Contents/Info.plist"
+cp "$info" "$app/Contents/Info.plist"
 cp "$stage/atelier" "$app/Contents/MacOS/atelier"
 chmod 755 "$app/Contents/MacOS/atelier"
 cp -R "$stage/builtin-model" "$app/Contents/Resources/builtin-model"

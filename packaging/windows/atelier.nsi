@@ -1,5 +1,6 @@
 ; The setup program for Windows: for one person, without an administrator's rights. Built by `cargo xtask package windows`, which defines
-; VERSION, VERSION_FIELDS, STAGE (folder with what is installed), OUT (the file to make) and KILOBYTES (size of STAGE).
+; VERSION, VERSION_FIELDS, STAGE (folder with what is installed), OUT (the file to make), KILOBYTES (size of STAGE) and FILE_TYPES (file
+; with the kinds of files that Atelier opens).
 ;
 ; Silently: `Atelier-setup.exe /S [/D=C:\folder]`, `uninstall.exe /S`. Exit codes: 0 done, 1 cancelled, 2 failed, 3 Atelier is open and could
 ; not be closed.
@@ -39,7 +40,9 @@ VIAddVersionKey "LegalCopyright" "MIT OR Apache-2.0"
 
 !define UNINSTALL_KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Atelier"
 !define APPLICATION_KEY "Software\Classes\Applications\atelier.exe"
-!define CANVAS_KEY "Software\Classes\Atelier.Canvas"
+!include "${FILE_TYPES}"
+!define CANVAS_KEY "Software\Classes\${CANVAS_CLASS}"
+!define ENDING_KEY "Software\Classes\${CANVAS_ENDING}"
 !define APP_PATH_KEY "Software\Microsoft\Windows\CurrentVersion\App Paths\atelier.exe"
 
 ; Makes sure that no file that is to be replaced is in use. Windows keeps the file of a running program from being written to.
@@ -118,16 +121,13 @@ Section
   ; "Open with" of the explorer.
   WriteRegStr HKCU "${APPLICATION_KEY}" "FriendlyAppName" "Atelier"
   WriteRegStr HKCU "${APPLICATION_KEY}\shell\open\command" "" '"$INSTDIR\atelier.exe" "%1"'
-  WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".atelier" ""
-  WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".png" ""
-  WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".safetensors" ""
-  WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".gguf" ""
+  !insertmacro WriteSupportedTypes
   ; Canvases are Atelier's own files: a double click opens them.
-  WriteRegStr HKCU "${CANVAS_KEY}" "" "Atelier canvas"
+  WriteRegStr HKCU "${CANVAS_KEY}" "" "${CANVAS_NAME}"
   WriteRegStr HKCU "${CANVAS_KEY}\DefaultIcon" "" "$INSTDIR\atelier.ico"
   WriteRegStr HKCU "${CANVAS_KEY}\shell\open\command" "" '"$INSTDIR\atelier.exe" "%1"'
-  WriteRegStr HKCU "Software\Classes\.atelier\OpenWithProgids" "Atelier.Canvas" ""
-  WriteRegStr HKCU "Software\Classes\.atelier" "" "Atelier.Canvas"
+  WriteRegStr HKCU "${ENDING_KEY}\OpenWithProgids" "${CANVAS_CLASS}" ""
+  WriteRegStr HKCU "${ENDING_KEY}" "" "${CANVAS_CLASS}"
 
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayName" "Atelier"
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayVersion" "${VERSION}"
@@ -152,11 +152,11 @@ Section Uninstall
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "${APPLICATION_KEY}"
   DeleteRegKey HKCU "${CANVAS_KEY}"
-  DeleteRegValue HKCU "Software\Classes\.atelier\OpenWithProgids" "Atelier.Canvas"
-  DeleteRegKey /ifempty HKCU "Software\Classes\.atelier\OpenWithProgids"
-  ReadRegStr $0 HKCU "Software\Classes\.atelier" ""
-  ${If} $0 == "Atelier.Canvas"
-    DeleteRegKey HKCU "Software\Classes\.atelier"
+  DeleteRegValue HKCU "${ENDING_KEY}\OpenWithProgids" "${CANVAS_CLASS}"
+  DeleteRegKey /ifempty HKCU "${ENDING_KEY}\OpenWithProgids"
+  ReadRegStr $0 HKCU "${ENDING_KEY}" ""
+  ${If} $0 == "${CANVAS_CLASS}"
+    DeleteRegKey HKCU "${ENDING_KEY}"
   ${EndIf}
   DeleteRegKey HKCU "${APP_PATH_KEY}"
   DeleteRegKey HKCU "Software\Atelier"

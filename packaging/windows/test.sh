@@ -230,6 +230,7 @@ test_msi() {
         fail "the program of the .msi did not paint: $(cat "$results/error.txt")"
     painted=$(seconds_since "$began")
     check_picture "$drive/msi.png"
+    [ "$(code person wine reg query 'HKLM\Software\Classes\.atelier' /ve)" = 0 ] || fail 'the .msi does not say whose canvases are'
     [ "$(code person wine msiexec /x atelier.msi /qn)" = 0 ] || fail 'msiexec did not remove it'
     [ ! -e "$program" ] || fail 'the program of the .msi is left'
     printf '%-9s %11s %9.1f s %9.1f s %11s %11s\n' msi "$(size_of "$msi")" "$installed" "$painted" - - >"$results/msi-row.txt"

@@ -43,6 +43,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
+use atelier_gallery::PictureSummary;
 use atelier_language::tr;
 use atelier_library::disk::WILDCARDS_FOLDER;
 use atelier_studio::crash_report::Watch;
@@ -357,13 +358,12 @@ impl App {
         {
             uploads += usize::from(matches!(event, GalleryEvent::Thumbnail(..)));
             self.with(ctx, |features, context| match event {
-                GalleryEvent::Newest(mut pictures) => {
-                    // Those that others asked for are shown to them alone.
-                    if let Some(paths) = &features.program.paths {
-                        let shared = paths.shared_pictures();
-                        pictures.retain(|it| !it.path.starts_with(&shared));
-                    }
-                    features.create.unread_pictures = pictures;
+                GalleryEvent::Newest(pictures) => {
+                    features.create.unread_pictures = own_pictures(features.program, pictures);
+                    features.create.examples.ask_again();
+                }
+                GalleryEvent::BestOf(files, pictures) => {
+                    features.create.examples.set_own(&files, own_pictures(features.program, pictures));
                 }
                 event => gallery::update::gallery_event(features.gallery, event, context),
             });
@@ -387,7 +387,7 @@ impl App {
                 create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
                 context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
                 create::pictures::refresh_textures(create, context);
-                create::pictures::request_examples(create, context);
+                create::pictures::refresh_examples(create, context);
                 create::pictures::read_kept(create, models.is_known, context);
                 create::update::refresh_files(create, context);
                 create::token_requests::refresh(create, context);
@@ -719,6 +719,15 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             job_ended(create, devices, job, end, context);
         }
     }
+}
+
+/// Those of these pictures that are the person's: what others asked for is shown to them alone.
+fn own_pictures(program: &program::State, mut pictures: Vec<PictureSummary>) -> Vec<PictureSummary> {
+    if let Some(paths) = &program.paths {
+        let shared = paths.shared_pictures();
+        pictures.retain(|it| !it.path.starts_with(&shared));
+    }
+    pictures
 }
 
 /// Folds an event about somebody else's job into what the queue shows of it; what is made is shown to

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::panels::{self, QUEUE_WIDTH, QueuePlace, SIDE_WIDTH};
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
@@ -20,12 +21,6 @@ use crate::gui::{
     canvas, create, devices, due, gallery, grid, live, models, overlays, palette, program, queue, sharing, studios, styles, theme, toolbar,
     typed_letters,
 };
-
-/// Width of the panel on the left, in points.
-const SIDE_WIDTH: f32 = 344.0;
-/// Points that the view keeps beside the panels: where it cannot, the queue takes the place of the
-/// settings.
-const MIN_VIEW_WIDTH: f32 = 300.0;
 
 /// Draws the panel beside the view.
 fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -64,22 +59,34 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         return dialogs(ui, state, commands);
     }
-    // Beside both panels the view would have no room.
-    let is_crowded = state.queue.is_open && ui.ctx().content_rect().width() < SIDE_WIDTH + queue::view::WIDTH + MIN_VIEW_WIDTH;
-    if !state.shared.hides_side_panel && !is_crowded {
+    let queue_place = QueuePlace::of(state, ui.ctx());
+    if !state.shared.hides_side_panel {
         Panel::left("settings")
             .resizable(false)
             .exact_size(SIDE_WIDTH)
             .show_separator_line(false)
             .frame(Frame::new().fill(palette.panel))
             .show(ui, |ui| {
+                if queue_place == QueuePlace::Settings {
+                    let frame = Frame::new().inner_margin(queue::view::MARGIN);
+                    frame.show(ui, |ui| queue::view::queue_panel(ui, state, commands));
+                    return;
+                }
                 if state.shared.screen == Screen::Devices {
                     settings_panel::generate_panel(ui, state, commands);
                 }
                 side_panel(ui, state, commands);
             });
     }
-    queue::view::panel(ui, state, commands);
+    if queue_place == QueuePlace::Beside {
+        let frame = Frame::new().fill(palette.panel).inner_margin(queue::view::MARGIN);
+        Panel::right("queue")
+            .resizable(false)
+            .exact_size(QUEUE_WIDTH)
+            .show_separator_line(false)
+            .frame(frame)
+            .show(ui, |ui| queue::view::queue_panel(ui, state, commands));
+    }
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
             .resizable(false)
@@ -128,8 +135,15 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         CentralPanel::no_frame().show(ui, |ui| {
             let whole = ui.available_rect_before_wrap();
             main_panel(ui, state, commands);
-            overlays::error_card(ui, state, commands, whole);
-            overlays::notice(ui, state, commands, whole);
+            let free = panels::beside_queue(state, ui.ctx(), whole);
+            if queue_place == QueuePlace::Over {
+                let place = whole.with_min_x(free.right());
+                panels::panel_over(ui, egui::Id::unique("queue over the view"), place, queue::view::MARGIN, |ui| {
+                    queue::view::queue_panel(ui, state, commands);
+                });
+            }
+            overlays::error_card(ui, state, commands, free);
+            overlays::notice(ui, state, commands, free);
         });
     });
     dialogs(ui, state, commands);

@@ -40,6 +40,7 @@ mod options;
 mod overlays;
 mod pace;
 pub mod palette;
+mod panels;
 pub mod phrases;
 mod pixels;
 pub mod program;

@@ -18,7 +18,7 @@ use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, Mode
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_language::{Language, choose_language, tr};
-use atelier_library::{Defaults, Family, ModelCard, ModelKind, Role};
+use atelier_library::{Defaults, Example, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::QueueSnapshot;
@@ -146,8 +146,25 @@ impl Shared {
     /// Family of the chosen model, where the library knows it.
     #[must_use]
     pub fn model_family(&self) -> Option<&str> {
+        self.model_card()?.family.as_deref()
+    }
+
+    /// What the chosen model is good at, as far as that is known; of another studio's nothing is.
+    #[must_use]
+    pub fn examples(&self) -> &[Example] {
+        if self.next.studio.is_some() {
+            return &[];
+        }
+        if let Some(builtin) = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(&self.next.recipe)) {
+            return &builtin.manifest().examples;
+        }
+        self.model_card().map_or(&[], |card| card.examples.as_slice())
+    }
+
+    /// The library's card of the chosen model.
+    fn model_card(&self) -> Option<&ModelCard> {
         let main = self.next.recipe.files.main()?;
-        self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))?.family.as_deref()
+        self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))
     }
 
     /// True unless it is known that the chosen model has no use for a setting.

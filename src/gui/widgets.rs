@@ -16,7 +16,7 @@ use crate::gui::text_menu::text_menu;
 use crate::gui::theme;
 
 /// Width of the labels before controls, in points.
-const LABEL_WIDTH: f32 = 84.0;
+const LABEL_WIDTH: f32 = 104.0;
 /// Width of a menu of a picture, in points.
 const MENU_WIDTH: f32 = 240.0;
 /// Width of the number beside a slider, in points.

@@ -157,6 +157,22 @@ impl Database {
         })
     }
 
+    /// The person's best pictures made with the model of this name and main file, as far as they are
+    /// there: picked ones first, then by stars, then the newest; none that were rejected or that others
+    /// asked for. Blocks.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn best_of_model(&self, name: &str, file: &str, count: usize) -> Result<Vec<PictureId>, GalleryError> {
+        let sql = "SELECT p.id FROM picture p JOIN model m ON m.id = p.model_id \
+            WHERE m.name = ?1 AND m.file = ?2 AND p.state = 'here' AND p.owner IS NULL AND p.flag IS NOT 'reject' \
+            ORDER BY p.flag IS 'pick' DESC, p.rating DESC, p.id DESC LIMIT ?3";
+        let mut statement = self.connection().prepare_cached(sql)?;
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let ids = statement.query_map(params![name, file, count], |row| row.get(0).map(PictureId))?;
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
     fn loras(&self, id: PictureId) -> Result<Vec<PictureLora>, GalleryError> {
         let sql = "SELECT name, hash, strength FROM picture_lora JOIN lora ON lora.id = lora_id WHERE picture_id = ?1 ORDER BY position";
         let mut statement = self.connection().prepare_cached(sql)?;

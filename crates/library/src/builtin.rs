@@ -8,7 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::manifest::{FaultyFile, MANIFEST, Manifest, ManifestError};
+use super::manifest::{Example, FaultyFile, MANIFEST, Manifest, ManifestError};
 use super::vocabulary::Vocabulary;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_language::tr;
@@ -94,9 +94,10 @@ impl Builtin {
         self.vocabulary.unknown_words(prompt)
     }
 
-    /// The files of its example pictures, in the order of the manifest.
-    pub fn example_files(&self) -> impl Iterator<Item = PathBuf> {
-        self.manifest.examples.iter().map(|example| example.picture.in_folder(&self.folder))
+    /// The file of the picture of one of its examples.
+    #[must_use]
+    pub fn example_file(&self, example: &Example) -> Option<PathBuf> {
+        Some(example.picture.as_ref()?.in_folder(&self.folder))
     }
 
     /// Compares every file with its SHA-256. Reads all of them.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::family::Family;
-use super::manifest::{Defaults, MAX_VALUES, Manifest, ManifestError, ModelFile, Role, read_text, too_many_values};
+use super::manifest::{Defaults, Example, MAX_VALUES, Manifest, ManifestError, ModelFile, Role, read_text, too_many_values};
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::FileRole;
 use atelier_language::tr;
@@ -143,6 +143,21 @@ impl Catalogue {
     /// most like this one.
     #[must_use]
     pub fn defaults_for(&self, family: Family, file: &str) -> Defaults {
+        let Some(entry) = self.entry_like(family, file) else { return Defaults::default() };
+        // Of the editions of Qwen-Image-Edit only one learned it, and it spoils the others.
+        let zero_cond_t = entry.defaults.zero_cond_t && edition(&entry.id) == edition(file);
+        Defaults { zero_cond_t, ..entry.defaults.clone() }
+    }
+
+    /// What a model of this family is good at: the examples of the entry whose main file is called
+    /// most like this one.
+    #[must_use]
+    pub fn examples_for(&self, family: Family, file: &str) -> Vec<Example> {
+        self.entry_like(family, file).map(|it| it.examples.clone()).unwrap_or_default()
+    }
+
+    /// The entry of this family whose main file is called most like this one.
+    fn entry_like(&self, family: Family, file: &str) -> Option<&Manifest> {
         let alike = |entry: &&Manifest| {
             let main = |it: &&ModelFile| matches!(it.role, Role::Part(FileRole::Model | FileRole::Diffusion));
             let names = entry.files.iter().filter(main).map(|it| it.filename.as_str().to_lowercase());
@@ -151,10 +166,7 @@ impl Catalogue {
         };
         let of_family = self.entries.iter().filter(|it| it.family.as_deref().and_then(Family::from_label) == Some(family));
         let with_worth = of_family.filter_map(|entry| Some((entry, alike(&entry)?)));
-        let Some((entry, _)) = with_worth.max_by(|one, two| one.1.total_cmp(&two.1)) else { return Defaults::default() };
-        // Of the editions of Qwen-Image-Edit only one learned it, and it spoils the others.
-        let zero_cond_t = entry.defaults.zero_cond_t && edition(&entry.id) == edition(file);
-        Defaults { zero_cond_t, ..entry.defaults.clone() }
+        with_worth.max_by(|one, two| one.1.total_cmp(&two.1)).map(|(entry, _)| entry)
     }
 
     /// The file that a model of this family would take in this role, and where it comes from.

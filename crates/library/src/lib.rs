@@ -76,7 +76,7 @@ pub use kind::{FileKind, identify};
 pub use left_out::left_out_note;
 pub use link::{Link, check_probed_name};
 pub use manifest::{
-    Defaults, ExamplePicture, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed,
+    Defaults, Example, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed,
     PictureOperations, PreviewWay, Role, Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};

@@ -38,7 +38,7 @@ pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Files of a model or of a variant, and variants of a model: each is compared with the others.
 const MAX_FILES: usize = 256;
 const MAX_VARIANTS: usize = 256;
-/// Example pictures of a model: a view shows them at once.
+/// Examples of a model: a view shows them at once.
 const MAX_EXAMPLES: usize = 12;
 
 /// A model: its files, and the settings that suit it.
@@ -80,24 +80,32 @@ pub struct Manifest {
     /// True if it is a good first model, for those with the memory for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recommended: bool,
-    /// Pictures that it has made, to show what it is good at.
+    /// What it is good at, to begin with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub examples: Vec<ExamplePicture>,
+    pub examples: Vec<Example>,
     /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A picture that a model has made with the settings that suit it.
+/// A prompt that a model does well with, and the picture that it has made of it, where there is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ExamplePicture {
-    /// Its prompt.
+pub struct Example {
+    /// The prompt.
     #[serde(deserialize_with = "words")]
     pub prompt: String,
-    /// Its seed.
-    pub seed: i64,
-    /// Its path in the model's folder.
-    pub picture: FileName,
+    /// Width in pixels that suits the prompt; `None` where any does.
+    #[serde(default, deserialize_with = "defaults::side", skip_serializing_if = "Option::is_none")]
+    pub width: Option<u32>,
+    /// Height in pixels that suits the prompt; `None` where any does.
+    #[serde(default, deserialize_with = "defaults::side", skip_serializing_if = "Option::is_none")]
+    pub height: Option<u32>,
+    /// Seed of the picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// Path in the model's folder of the picture, made with the settings that suit the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<FileName>,
 }
 
 /// Work of a picture, in million million floating point operations, at the size and with the prompt

@@ -120,7 +120,10 @@ pub(crate) fn add_layer(state: &mut State, kind: LayerKind, context: &mut Contex
         _ => kind.label().to_owned(),
     };
     let is_mask = kind == LayerKind::Mask;
+    let is_region = matches!(kind, LayerKind::Region { .. });
     change(document, context, |document| document.add_layer(kind, &name, None).map(|_| PixelRect::default()));
+    // Its words are typed there.
+    state.shows_layers |= is_region;
     let paints = state.tool.fills() || matches!(state.tool, Tool::Brush | Tool::Mask | Tool::Eraser);
     if is_mask {
         state.tool = Tool::Mask;

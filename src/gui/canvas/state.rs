@@ -385,6 +385,12 @@ impl State {
         self.document.as_ref().filter(|_| self.is_editing)
     }
 
+    /// True where the panel of layers is in sight.
+    #[must_use]
+    pub fn has_layers_panel(&self) -> bool {
+        self.shows_layers && !self.hides_panels && self.edited().is_some()
+    }
+
     /// The document that is shown in the place of the picture, to be changed.
     pub(crate) fn edited_mut(&mut self) -> Option<&mut OpenDocument> {
         self.document.as_mut().filter(|_| self.is_editing)

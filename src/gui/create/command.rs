@@ -23,6 +23,7 @@ use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 use atelier_gallery::PictureId;
 use atelier_language::tr;
+use atelier_library::Example;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of the Create view.
@@ -67,8 +68,8 @@ pub enum Command {
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
     LockSeed,
-    /// Make the example picture of this index of the built-in model.
-    MakeExample(usize),
+    /// Make a picture of this example of the chosen model.
+    MakeExample(Box<Example>),
     /// Make this many pictures at once; `None`: as many as are quick.
     SetCount(Option<u32>),
     /// Make the built-in model the one in use.
@@ -331,7 +332,8 @@ impl FeatureCommand for Command {
             Self::SettingShown => (tr!("create-shown"), tr!("create-the-setting-is-in")),
             Self::RollSeed => (tr!("create-roll-a-new-seed"), tr!("create-choose-a-random-seed")),
             Self::LockSeed => (tr!("create-keep-this-seed"), tr!("create-lock-the-seed-so")),
-            Self::MakeExample(_) => (tr!("create-make-this-picture"), tr!("create-make-this-picture-with")),
+            Self::MakeExample(example) if example.seed.is_some() => (tr!("create-make-this-picture"), tr!("create-make-this-picture-with")),
+            Self::MakeExample(_) => (tr!("create-make-a-picture-of"), tr!("create-make-a-picture-of-this-prompt")),
             Self::SetCount(None) => (tr!("create-as-many-as-are"), tr!("create-make-four-pictures-at")),
             Self::SetCount(Some(1)) => (tr!("create-1-picture"), tr!("create-make-one-picture-at")),
             Self::SetCount(Some(2)) => (tr!("create-2-pictures"), tr!("create-make-two-pictures-at")),

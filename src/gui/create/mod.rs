@@ -8,6 +8,7 @@ pub(crate) mod completion;
 pub(crate) mod count;
 pub mod dropped;
 pub(crate) mod embeddings;
+pub mod examples;
 pub mod forming;
 pub(crate) mod jobs;
 pub mod larger;

@@ -9,6 +9,7 @@ use atelier_language::tr;
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
+use crate::gui::create::examples::Examples;
 use crate::gui::create::forming::{FormingPicture, Origin};
 use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
@@ -227,7 +228,8 @@ pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared:
     let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
     let used = shared.next.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
     let loras = used.chain(loras).take(MAX_LORAS);
-    loras.chain(state.session.iter().filter(|it| it.thumbnail.is_none()).filter_map(|it| it.kept)).collect()
+    let examples = state.examples.own.iter().filter(|_| state.session.is_empty()).map(|it| it.id);
+    examples.chain(loras).chain(state.session.iter().filter(|it| it.thumbnail.is_none()).filter_map(|it| it.kept)).collect()
 }
 
 /// What is made of a picture for the screen.
@@ -332,28 +334,48 @@ fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context:
     }
 }
 
-/// Has the example pictures of the built-in model read, once they are wanted.
-pub(crate) fn request_examples(state: &mut State, context: &Context<'_>) {
-    let is_empty = state.session.is_empty() && context.shared.next.uses_builtin();
-    if state.asked_for_examples || !is_empty {
+/// Asks for what an empty start shows of the chosen model, once it is wanted.
+pub(crate) fn refresh_examples(state: &mut State, context: &Context<'_>) {
+    let next = &context.shared.next;
+    let files = &next.recipe.files;
+    if !state.session.is_empty() {
         return;
     }
-    let Ok(builtin) = &context.shared.next.builtin else { return };
-    state.asked_for_examples = true;
-    let files: Vec<PathBuf> = builtin.example_files().collect();
+    let is_other = !state.examples.is_of(files);
+    if is_other {
+        state.examples = Examples::of(files.clone());
+    }
+    if let Some(gallery) = context.gallery.filter(|_| !state.examples.has_asked) {
+        state.examples.has_asked = true;
+        gallery.send(GalleryRequest::BestOf(files.clone()));
+    }
+    if !is_other {
+        return;
+    }
+    let Some(builtin) = next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(&next.recipe)) else { return };
+    state.examples.is_reading = true;
+    let paths: Vec<Option<PathBuf>> = builtin.manifest().examples.iter().map(|it| builtin.example_file(it)).collect();
+    let of = files.clone();
     context.run(
         Worker::Files,
         move || {
             // All of them or none: each stands beside its prompt.
             let read = |path: &PathBuf| files::read_picture(path).map(|picture| pixels::to_screen(&picture, EXAMPLE_SIDE_PX));
-            files.iter().map(read).collect::<Result<Vec<_>, _>>()
+            paths.iter().map(|path| path.as_ref().map(read).transpose()).collect::<Result<Vec<_>, _>>()
         },
-        |looks, features, context| match looks {
-            Ok(looks) => {
-                let texture = |look| context.egui.load_texture("example", look, TextureOptions::LINEAR);
-                features.create.examples = looks.into_iter().map(texture).collect();
+        move |looks, features, context| {
+            let examples = &mut features.create.examples;
+            if !examples.is_of(&of) {
+                return;
             }
-            Err(error) => tracing::warn!("the example pictures were not read: {error}"),
+            examples.is_reading = false;
+            match looks {
+                Ok(looks) => {
+                    let texture = |look| context.egui.load_texture("example", look, TextureOptions::LINEAR);
+                    examples.looks = looks.into_iter().map(|look| look.map(texture)).collect();
+                }
+                Err(error) => tracing::warn!("the example pictures were not read: {error}"),
+            }
         },
     );
 }

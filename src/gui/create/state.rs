@@ -10,6 +10,7 @@ use atelier_language::tr;
 use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
+use crate::gui::create::examples::Examples;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::save_dialog::SaveDialog;
@@ -39,10 +40,8 @@ pub struct State {
     pub(crate) trashed: Vec<(usize, SessionPicture)>,
     /// Undo takes the last picture back from the trash: nothing was changed since.
     pub(crate) trash_is_last: bool,
-    /// Looks of the example pictures of the built-in model, once they have been read.
-    pub examples: Vec<TextureHandle>,
-    /// The examples have been asked for.
-    pub(crate) asked_for_examples: bool,
+    /// What an empty start shows of the chosen model.
+    pub examples: Examples,
     /// Size in pixels of the document or live picture that is shown in the place of a picture.
     pub document_size_px: Option<Vec2>,
     /// Zoom and position of the canvas.
@@ -119,8 +118,7 @@ impl State {
             sheet: Sheet::default(),
             trashed: Vec::new(),
             trash_is_last: false,
-            examples: Vec::new(),
-            asked_for_examples: false,
+            examples: Examples::default(),
             document_size_px: None,
             view: View::default(),
             preview,

@@ -41,6 +41,7 @@ use atelier_core::words::Prompt;
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
+use atelier_library::Example;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
 
@@ -73,14 +74,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
             }
         }
-        Command::MakeExample(index) => {
-            let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
-            if let Some(example) = example {
-                context.shared.next.recipe.prompt = example.prompt;
-                let recipe = Recipe { seed: example.seed, batch_count: 1, ..context.shared.next.recipe.clone() };
-                generate(state, recipe, context);
-            }
-        }
+        Command::MakeExample(example) => make_example(state, *example, context),
         Command::SetCount(count) => {
             context.shared.counts_automatically = count.is_none();
             context.shared.next.recipe.batch_count = count.unwrap_or(1);
@@ -305,7 +299,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Upscale(way) => {
             if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
                 let (id, recipe) = (picture.id, larger::upscaling(&picture.recipe, image, way, context.shared));
-                if state.shows_sheet() {
+                // Also where it is shown large: the others of its sheet stay.
+                if state.sheet.is_several() && state.sheet.has(id) {
                     sheet_update::add_beside(state, recipe, id, context);
                 } else {
                     context.shared.error = None;
@@ -343,6 +338,23 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::SetView(view) => state.view = view,
+    }
+}
+
+/// Makes the picture of an example: the one that was shown, where it has a seed, else as many as the
+/// person makes at once.
+fn make_example(state: &mut State, example: Example, context: &mut Context<'_>) {
+    let recipe = &mut context.shared.next.recipe;
+    recipe.prompt = example.prompt;
+    if let Some(size) = example.width.zip(example.height) {
+        (recipe.width, recipe.height) = size;
+    }
+    let asked = match example.seed {
+        Some(seed) => Some(Recipe { seed, batch_count: 1, ..recipe.clone() }),
+        None => asked_recipe(state, context),
+    };
+    if let Some(recipe) = asked {
+        generate(state, recipe, context);
     }
 }
 

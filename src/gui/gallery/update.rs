@@ -470,7 +470,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
             state.restored = ids;
         }
         // The Create view's.
-        GalleryEvent::Newest(_) => {}
+        GalleryEvent::Newest(_) | GalleryEvent::BestOf(..) => {}
         GalleryEvent::Notice(sentence) => context.notice(sentence),
     }
 }

@@ -218,6 +218,20 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
 }
 
 #[test]
+fn a_region_is_two_clicks_away_with_its_brush_and_the_field_for_its_words() {
+    let mut studio = studio();
+    studio.take_tool(Key::C);
+    studio.harness.get_by_role_and_label(Role::Image, "Canvas, 64 by 64 pixels").click_secondary();
+    studio.harness.run_ok();
+    let undo = studio.harness.ctx.format_shortcut(&egui::KeyboardShortcut::new(Modifiers::COMMAND, Key::Z));
+    assert!(studio.paints(&undo), "entries have their keys");
+    studio.click("Add a region");
+    assert_eq!(studio.app().state.canvas.tool, Tool::Brush);
+    assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt of the region").is_some());
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Flip the view").is_none(), "the menu is closed");
+}
+
+#[test]
 fn regions_are_generated_by_their_own_words_and_accepted_one_by_one() {
     let mut studio = studio();
     studio.take_tool(Key::B);

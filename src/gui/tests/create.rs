@@ -117,7 +117,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
 
     let example = "golden dunes at dawn";
-    studio.until("the examples", |app| !app.state.create.examples.is_empty());
+    studio.until("the examples", |app| !app.state.create.examples.looks.is_empty());
     studio.click(example);
     assert_eq!(studio.app().state.shared.next.recipe.prompt, example);
     let Some(Request::Job { task: Task::Generate { recipe, preview, .. }, .. }) = studio.next_run() else { panic!("another request") };

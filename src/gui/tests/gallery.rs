@@ -9,7 +9,7 @@ use atelier_studio::results;
 use std::time::SystemTime;
 
 /// Keeps pictures of these prompts, each with its own seed, oldest first, a second apart.
-fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
+pub(super) fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
     let folder = home.join("Pictures");
     let newest = SystemTime::now();
     let kept = prompts.iter().enumerate().map(|(index, prompt)| {

@@ -29,7 +29,7 @@ fn delete(path: &Path) -> Result<(), String> {
     gone.map_err(|error| error.to_string())
 }
 
-fn library(home: &Path, endpoint: &str) -> LibraryOptions {
+pub(super) fn library(home: &Path, endpoint: &str) -> LibraryOptions {
     let endpoint = endpoint.to_owned();
     let downloads = move |options: &mut atelier_downloads::Options| {
         (options.token, options.proxy, options.endpoint) = (None, ProxyChoice::None, endpoint.clone());

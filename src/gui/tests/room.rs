@@ -4,7 +4,8 @@
 use crate::gui::screen::Screen;
 use crate::gui::tests::*;
 
-const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
+/// Sizes of the window, in points.
+pub(super) const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
 /// Where the bar ends, in points.
 const BAR_BOTTOM: f32 = 49.0;
 
@@ -103,6 +104,70 @@ fn the_settings_fold_away_for_the_picture() {
     assert!((width(&studio) - before - 344.0).abs() < 1.0);
     studio.press(Modifiers::COMMAND, Key::B);
     assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_some());
+}
+
+/// Where the picture lies on the screen: that of the canvas, where one is edited.
+fn picture_place(studio: &Studio) -> egui::Rect {
+    let state = &studio.app().state;
+    let texture = match state.canvas.edited() {
+        Some(document) => document.surface.parts().next().map(|(_, texture)| texture),
+        None => state.create.session.shown().and_then(|picture| state.create.session.texture(picture.id)),
+    };
+    studio.painted(texture.unwrap()).unwrap()
+}
+
+fn assert_at(studio: &Studio, before: egui::Rect, what: &str) {
+    let now = picture_place(studio);
+    assert!((now.min - before.min).length() < 0.1 && (now.max - before.max).length() < 0.1, "{what}: {now:?}, was {before:?}");
+}
+
+#[test]
+fn a_picture_keeps_its_size_and_place_while_panels_open_and_close() {
+    for size in SIZES {
+        let mut studio = busy(size, false, 100);
+        studio.until("the picture", |app| {
+            let session = &app.state.create.session;
+            session.shown().is_some_and(|picture| session.has_whole_texture(picture.id))
+        });
+        let shown = picture_place(&studio);
+        studio.press(Modifiers::COMMAND, Key::J);
+        let panel = studio.harness.get_by_role_and_label(Role::Button, "Hide the queue").rect();
+        assert!(studio.harness.ctx.content_rect().contains_rect(panel), "{size:?}");
+        assert_at(&studio, shown, &format!("{size:?}: the queue is open"));
+        studio.press(Modifiers::COMMAND, Key::J);
+        assert_at(&studio, shown, &format!("{size:?}: the queue is closed"));
+
+        studio.press(Modifiers::NONE, Key::B);
+        studio.until("the canvas", |app| app.state.canvas.edited().is_some_and(|it| it.surface.parts().next().is_some()));
+        assert_at(&studio, shown, &format!("{size:?}: it is a canvas"));
+        for panels in ["the layers are open", "both are open"] {
+            let (modifiers, key) = if panels.starts_with("both") { (Modifiers::COMMAND, Key::J) } else { (Modifiers::NONE, Key::F7) };
+            studio.press(modifiers, key);
+            assert_at(&studio, shown, &format!("{size:?}: {panels}"));
+            studio.harness.check_accessibility();
+        }
+        let [queue, layers] = ["Hide the queue", "Add a layer"].map(|it| studio.harness.get_by_role_and_label(Role::Button, it).rect());
+        assert!(!queue.intersect(layers).is_positive(), "{size:?}");
+    }
+}
+
+#[test]
+fn a_press_on_a_panel_over_the_canvas_paints_nothing_below_it() {
+    let mut studio = busy([1024.0, 700.0], false, 100);
+    studio.press(Modifiers::NONE, Key::B);
+    studio.until("the canvas", |app| app.state.canvas.edited().is_some());
+    studio.press(Modifiers::COMMAND, Key::J);
+    let canvas = crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap();
+    let place = picture_place(&studio);
+    // The lower right corner of the picture is under the queue, which has no rows yet.
+    let at = egui::pos2(place.right() - 8.0, place.bottom() - 8.0);
+    let queue = studio.harness.get_by_role_and_label(Role::Button, "Hide the queue").rect();
+    assert!(canvas.contains(at) && at.x > queue.right() - 300.0, "{at:?} {queue:?}");
+    studio.drag_between(at, at - egui::vec2(20.0, 0.0));
+    assert_eq!(studio.app().state.canvas.edited().unwrap().document.next_undo(), None);
+    studio.press(Modifiers::COMMAND, Key::J);
+    studio.drag_between(at, at - egui::vec2(20.0, 0.0));
+    assert!(studio.app().state.canvas.edited().unwrap().document.next_undo().is_some(), "the same press on the canvas paints");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn studio(count: u32) -> Studio {
     studio
 }
 
-fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
+pub(super) fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
     studio.begin(job, (0..count).map(|index| first_seed + i64::from(index)).collect());
     for index in 0..count {
         studio.picture(job, index, first_seed + i64::from(index));
@@ -177,6 +177,20 @@ fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer(
     studio.press(Modifiers::NONE, Key::Escape);
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(has_cell(&studio, "Picture 1 of 3, seed 11"), "the others are still there");
+}
+
+#[test]
+fn a_picture_of_a_sheet_that_is_shown_large_is_upscaled_beside_the_others() {
+    let mut studio = studio(2);
+    studio.click("Picture 1 of 2, seed 11");
+    assert!(!studio.app().state.create.shows_sheet());
+    studio.press(Modifiers::NONE, Key::U);
+    let (job, recipe, _) = studio.take();
+    assert!(recipe.only_upscales() && recipe.seed == 11);
+    until_cells(&mut studio, 3);
+    assert!(has_cell(&studio, "Picture 2 of 3, seed 12") && has_cell(&studio, "Picture 3 of 3, waiting"));
+    fill(&mut studio, job, 1, 11);
+    assert!(has_cell(&studio, "Picture 3 of 3, seed 11"));
 }
 
 #[test]

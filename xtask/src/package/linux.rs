@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::file_types::{desktop_media_types, metainfo_media_types, shared_mime_info};
 use super::stage::Staged;
 use crate::cargo::{cargo, finish, output, root, target_folder};
 use crate::failure::Failure;
@@ -85,19 +86,28 @@ pub(crate) fn install_tree(staged: &Staged, prefix: &Path) -> Result<(), Failure
         put(&source.join(file), share.join(format!("icons/hicolor/{size}/apps/atelier.png")))?;
     }
     put(&source.join("packaging/icon.svg"), share.join("icons/hicolor/scalable/apps/atelier.svg"))?;
-    put(&source.join("packaging/linux/atelier.desktop"), share.join("applications/atelier.desktop"))?;
-    put(&source.join("packaging/linux/atelier-mime.xml"), share.join("mime/packages/atelier.xml"))?;
+    create_folder(&share.join("mime/packages"))?;
+    write(&share.join("mime/packages/atelier.xml"), &shared_mime_info())?;
     let fill = |name: &str, to: PathBuf| {
         to.parent().map_or(Ok(()), create_folder)?;
         let text = read(&source.join("packaging/linux").join(name))?;
-        write(&to, &text.replace("@VERSION@", &staged.version).replace("@DATE@", &today()))
+        write(&to, &filled(&text, &staged.version))
     };
+    fill("atelier.desktop", share.join("applications/atelier.desktop"))?;
     fill("atelier.metainfo.xml", share.join("metainfo/atelier.metainfo.xml"))?;
     let manual = share.join("man/man1/atelier.1");
     fill("atelier.1", manual.clone())?;
     output(Command::new("gzip").args(["--best", "--no-name", "--force"]).arg(&manual))?;
     // Neither this person's mask nor files that only the owner may read go into a package.
     output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(prefix)).map(drop)
+}
+
+/// A text for the desktop, with what each package says anew.
+fn filled(text: &str, version: &str) -> String {
+    text.replace("@VERSION@", version)
+        .replace("@DATE@", &today())
+        .replace("@MIME_TYPES@", &desktop_media_types())
+        .replace("@MEDIA_TYPES@", &metainfo_media_types())
 }
 
 /// What the window loads when it opens; without it nothing is shown.
@@ -175,6 +185,17 @@ mod tests {
                     0x0 0x00 04 GLIBC_2.9\n  required from libstdc++.so.6:\n    0x0 0x00 03 GLIBCXX_3.4.29\n    0x0 0x00 03 GLIBCXX_3.4\n";
         let libraries = ["libstdc++.so.6", "libc.so.6"].map(str::to_owned).into();
         assert_eq!(parse_linkage(text), Linkage { libraries, glibc: (2, 35), libstdcxx: (3, 4, 29) });
+    }
+
+    #[test]
+    fn the_texts_for_the_desktop_name_what_is_opened() {
+        let of = |name: &str| filled(&read(&root().join("packaging/linux").join(name)).unwrap(), "1.2.3");
+        assert!(of("atelier.desktop").contains("\nMimeType=application/x-atelier-canvas;image/png;"));
+        let metainfo = of("atelier.metainfo.xml");
+        assert!(metainfo.contains("<mediatype>application/x-atelier-canvas</mediatype>\n") && metainfo.contains("version=\"1.2.3\""));
+        for name in ["atelier.desktop", "atelier.metainfo.xml", "atelier.1"] {
+            assert!(!["_TYPES@", "@VERSION@", "@DATE@"].iter().any(|it| of(name).contains(it)), "{name} is filled");
+        }
     }
 
     #[test]

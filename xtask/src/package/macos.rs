@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::file_types::info_plist_types;
 use super::stage::Staged;
 use crate::cargo::{cargo, finish, output, root, target_folder};
 use crate::failure::Failure;
-use crate::files::create_folder;
+use crate::files::{create_folder, read, write};
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};
@@ -48,12 +49,20 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     let app = out.join("tree/macos/Atelier.app");
     app.parent().map_or(Ok(()), create_folder)?;
     let image = out.join(format!("Atelier-{}.dmg", staged.version));
-    run("bundle.sh", &[staged.folder.as_os_str(), staged.version.as_ref(), app.as_os_str()])?;
+    let info = app.with_file_name("Info.plist");
+    write(&info, &info_plist(&staged.version)?)?;
+    run("bundle.sh", &[staged.folder.as_os_str(), info.as_os_str(), app.as_os_str()])?;
     run("keychain.sh", &[])?;
     run("sign.sh", &[app.as_os_str()])?;
     run("dmg.sh", &[app.as_os_str(), image.as_os_str()])?;
     run("notarise.sh", &[image.as_os_str()])?;
     Ok(image)
+}
+
+/// The bundle's description of itself.
+fn info_plist(version: &str) -> Result<String, Failure> {
+    let text = read(&root().join("packaging/macos/Info.plist"))?;
+    Ok(text.replace("@VERSION@", version).replace("@FILE_TYPES@", &info_plist_types()))
 }
 
 fn run(script: &str, arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> {
@@ -72,4 +81,18 @@ fn ensure_mac() -> Result<(), Failure> {
         "The image for macOS needs a Mac: Apple's linker, lipo, codesign and hdiutil run nowhere else. `cargo xtask check --macos` says here \
          whether the program compiles for it.",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundle_says_its_version_and_the_type_of_its_files() {
+        let text = info_plist("1.2.3").unwrap();
+        assert_eq!(text.matches("<string>1.2.3</string>").count(), 2);
+        assert!(text.contains("\t<key>UTExportedTypeDeclarations</key>\n") && !text.contains('@'), "{text}");
+        assert!(text.contains(&format!("<string>{OLDEST}</string>")));
+        assert_eq!(text.matches("<dict>").count(), text.matches("</dict>").count());
+    }
 }

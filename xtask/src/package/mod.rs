@@ -9,6 +9,7 @@
 #[cfg(unix)]
 mod appimage;
 mod deb;
+mod file_types;
 mod licences;
 pub(crate) mod linux;
 pub(crate) mod macos;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::file_types::registry_classes;
 use super::stage::Staged;
 use super::windows::version_fields;
 use crate::cargo::output;
@@ -92,11 +93,25 @@ fn folder(path: &Path, prefix: &str, depth: usize, components: &mut Vec<String>)
         if name == "atelier.exe" {
             let shortcut = r#"Name="Atelier" Directory="ProgramMenuFolder" Icon="atelier.ico" WorkingDirectory="INSTALLDIR""#;
             let _ = writeln!(text, "{indent}  <Shortcut Id=\"menu\" {shortcut} Target=\"[INSTALLDIR]atelier.exe\"/>");
+            text.push_str(&file_types(&format!("{indent}  ")));
         }
         let _ = writeln!(text, "{indent}</Component>");
         components.push(id);
     }
     Ok(text)
+}
+
+/// Says whose canvases are, and what else Atelier opens. They are of the program's component, whose
+/// key stays the program.
+fn file_types(indent: &str) -> String {
+    let mut text = String::new();
+    for (at, (key, name, value)) in registry_classes("[INSTALLDIR]atelier.exe", "[INSTALLDIR]atelier.ico").into_iter().enumerate() {
+        let name = name.map_or_else(String::new, |name| format!(" Name=\"{}\"", escape(&name)));
+        let (key, value) = (escape(&key), escape(&value));
+        let place = format!("Root=\"HKLM\" Key=\"Software\\Classes\\{key}\"{name}");
+        let _ = writeln!(text, "{indent}<RegistryValue Id=\"registry{at}\" {place} Type=\"string\" Value=\"{value}\"/>");
+    }
+    text
 }
 
 /// Text inside an attribute.
@@ -124,6 +139,13 @@ mod tests {
         assert_eq!(text.matches("<Component ").count(), 3);
         assert_eq!(text.matches("<ComponentRef ").count(), 3);
         assert_eq!(text.matches("<Shortcut ").count(), 1);
+        let class = r#"Root="HKLM" Key="Software\Classes\.atelier" Type="string" Value="Atelier.Canvas"/>"#;
+        let command = r#"Key="Software\Classes\Atelier.Canvas\shell\open\command" Type="string" Value="&quot;[INSTALLDIR]atelier.exe&quot; &quot;%1&quot;"/>"#;
+        assert!(text.contains(class) && text.contains(command), "{text}");
+        // What is registered goes with the program, whose file is the first of its component.
+        let program = text.split("<Component ").find(|it| it.contains("Name=\"atelier.exe\"")).unwrap();
+        assert_eq!(program.matches("<RegistryValue ").count(), text.matches("<RegistryValue ").count());
+        assert!(program.find("<File ") < program.find("<RegistryValue "));
         assert_eq!(text.matches("<Directory ").count(), text.matches("</Directory>").count() + 1);
     }
 }

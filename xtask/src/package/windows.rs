@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::file_types::nsis_definitions;
 use super::stage::Staged;
 use crate::cargo::{cargo, finish, output, root, target_folder};
 use crate::failure::Failure;
-use crate::files::copy;
+use crate::files::{copy, write};
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;
 use crate::requirements::{GLSLC, Os, Packages, Purpose, Requirement, program};
@@ -84,12 +85,15 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     let mut command = Command::new(installed);
     command.args(["-V2", "-WX", "-INPUTCHARSET", "UTF8"]);
     let size = folder_size(&staged.folder)?.div_ceil(1024);
+    let file_types = out.join("atelier-types.nsh");
+    write(&file_types, &nsis_definitions())?;
     for (name, value) in [
         ("VERSION", staged.version.clone()),
         ("VERSION_FIELDS", version_fields(&staged.version)),
         ("STAGE", staged.folder.display().to_string()),
         ("OUT", file.display().to_string()),
         ("KILOBYTES", size.to_string()),
+        ("FILE_TYPES", file_types.display().to_string()),
     ] {
         command.arg(format!("-D{name}={value}"));
     }

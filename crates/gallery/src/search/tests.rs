@@ -215,3 +215,22 @@ fn details_have_settings_family_and_the_newest_of_each_model() {
     assert_eq!(it.database.picture(PictureId(5)).unwrap(), None);
     assert_eq!(it.database.pictures(&[PictureId(5), child]).unwrap().len(), 1);
 }
+
+#[test]
+fn the_best_pictures_of_a_model_are_picked_ones_then_stars_then_the_newest() {
+    let mut it = lakes();
+    let best = |it: &Fixture, count| it.database.best_of_model("z_image_turbo-Q4", "z_image_turbo-Q4.gguf", count).unwrap();
+    let id = |it: &Fixture, name: &str| it.id(&format!("own/{name}.png"));
+    let [lake, night, ink, japan] = ["lake", "night", "ink", "japan"].map(|name| id(&it, name));
+    assert_eq!(best(&it, 9), [japan, ink, night, lake]);
+    it.database.set_rating(&[night], 4).unwrap();
+    it.database.set_flag(&[lake], Some(PictureFlag::Pick)).unwrap();
+    it.database.set_flag(&[japan], Some(PictureFlag::Reject)).unwrap();
+    assert_eq!(best(&it, 9), [lake, night, ink]);
+    assert_eq!(best(&it, 1), [lake]);
+    for (name, file) in [("z_image_turbo-Q4", "other.gguf"), ("other", "z_image_turbo-Q4.gguf")] {
+        assert_eq!(it.database.best_of_model(name, file, 9).unwrap(), [], "another model");
+    }
+    it.database.connection().execute("UPDATE picture SET owner = 'anna' WHERE id = ?1", [lake.0]).unwrap();
+    assert_eq!(best(&it, 9), [night, ink], "others asked for it");
+}

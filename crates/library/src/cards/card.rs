@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::assemble::Missing;
-use crate::manifest::{Defaults, Licence, Role, Sha256};
+use crate::manifest::{Defaults, Example, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::{FileRole, ModelFiles};
 use atelier_language::tr;
@@ -199,6 +199,8 @@ pub struct ModelCard {
     pub variants: Vec<CardVariant>,
     /// The settings that suit it.
     pub defaults: Defaults,
+    /// What it is good at.
+    pub examples: Vec<Example>,
     /// True if the catalogue lacks the exact size or sum of one of its files.
     pub is_estimate: bool,
     /// True if it is a good first model.

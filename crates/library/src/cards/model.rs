@@ -40,6 +40,7 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
         files: files.collect(),
         bytes: manifest.bytes(),
         defaults: manifest.defaults.clone(),
+        examples: manifest.examples.clone(),
         main_file: builtin.files().main().map(Path::to_owned),
         runnable: Some(Runnable {
             id: manifest.id.clone(),
@@ -88,6 +89,10 @@ impl Sources<'_> {
         }
         card.bytes = sum(&card.files);
         card.variants = self.models.catalogue.entry(&manifest.id).map_or_else(|| self.variants(manifest), |it| self.variants(it));
+        if card.examples.is_empty() {
+            // An earlier version brought it, which knew none.
+            card.examples = self.models.catalogue.find(&manifest.id).map(|it| it.examples).unwrap_or_default();
+        }
         card.folder = Some(it.folder.clone());
         card.downloaded = true;
         card.runnable = it.runnable().ok();
@@ -122,6 +127,7 @@ impl Sources<'_> {
             files,
             missing: it.assembly.missing.clone(),
             defaults: self.models.catalogue.defaults_for(it.assembly.family, &file_name(&it.main.path)),
+            examples: self.models.catalogue.examples_for(it.assembly.family, &file_name(&it.main.path)),
             folder: it.main.path.parent().map(Path::to_owned),
             downloaded,
             runnable: it.runnable(&self.models.catalogue).ok(),
@@ -159,6 +165,7 @@ impl Sources<'_> {
             files: manifest.files.iter().map(file).collect(),
             bytes: manifest.bytes(),
             defaults: manifest.defaults.clone(),
+            examples: manifest.examples.clone(),
             ..ModelCard::default()
         }
     }

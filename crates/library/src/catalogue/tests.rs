@@ -174,6 +174,38 @@ proptest::proptest! {
     }
 }
 
+/// Those that change a picture as they are told make none of words alone.
+#[test]
+fn every_model_that_makes_pictures_of_words_has_examples_in_shapes_that_suit_it() {
+    let catalogue = Catalogue::shipped();
+    let is_main = |it: &ModelFile| matches!(it.role, Role::Part(FileRole::Model | FileRole::Diffusion));
+    let mut without = Vec::new();
+    for entry in catalogue.entries().iter().filter(|it| it.files.iter().any(is_main)) {
+        let sizes = entry.family.as_deref().and_then(Family::from_label).unwrap().model_sizes();
+        if entry.examples.is_empty() {
+            without.push(entry.id.as_str());
+        }
+        for example in &entry.examples {
+            assert!(example.seed.is_none() && example.picture.is_none(), "{}: a picture that nobody has", entry.id);
+            let (width, height) = (example.width.unwrap(), example.height.unwrap());
+            assert_eq!((width % sizes.multiple, height % sizes.multiple), (0, 0), "{}: {}", entry.id, example.prompt);
+            assert!(width * height <= sizes.most * sizes.most && width.min(height) >= sizes.least, "{}: {}", entry.id, example.prompt);
+        }
+    }
+    assert_eq!(without, ["flux.1-kontext-dev", "qwen-image-edit-2511"]);
+}
+
+#[test]
+fn a_file_of_ones_own_has_the_examples_of_the_entry_that_is_called_most_like_it() {
+    let catalogue = Catalogue::shipped();
+    let first = |family, file: &str| Some(catalogue.examples_for(family, file).first()?.prompt.clone());
+    let of = |id: &str| Some(catalogue.entry(id)?.examples.first()?.prompt.clone());
+    assert_eq!(first(Family::ZImage, "z_image_turbo-Q4_0.gguf"), of("z-image-turbo"));
+    assert_eq!(first(Family::Flux, "flux1-schnell-Q8_0.gguf"), of("flux.1-schnell"));
+    assert_eq!(first(Family::Flux, "flux1-kontext-dev-Q8_0.gguf"), None, "it wants a picture");
+    assert_eq!(first(Family::Wan, "wan2.1.gguf"), None);
+}
+
 #[test]
 fn a_list_without_end_is_read_to_its_limit_and_the_rest_is_told() {
     let entry = |n: usize| format!("{{\"id\":\"m{n}\",\"name\":\"a\",\"files\":[]}}");

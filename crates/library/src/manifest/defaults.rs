@@ -104,7 +104,7 @@ fn steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::E
     within(deserializer, ROWS.steps.limits, "steps")
 }
 
-fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     within(deserializer, ROWS.width.limits, "pixels")
 }
 

@@ -25,6 +25,7 @@ const FULL: &str = r#"{
   "defaults": { "steps": 8, "cfg": 1.5, "width": 256, "height": 192, "sampler": "euler", "scheduler": "simple", "flow_shift": 3.0,
     "preview": "tae", "mood": "calm" },
   "variants": [ { "name": "Q4", "files": [ { "role": "diffusion", "filename": "z4.gguf", "size": 2 } ], "checked": true } ],
+  "examples": [ { "prompt": "a lake", "width": 256, "height": 192 }, { "prompt": "a wood", "seed": 7, "picture": "wood.png" } ],
   "checked": false
 }"#;
 
@@ -85,6 +86,8 @@ fn a_wrong_entry_is_refused_with_file_and_line() {
         ("\"role\": \"tae\"", "\"role\": \"llm\"", 17, "the same part"),
         ("\"oil.safetensors\"", "\"ink.safetensors\"", 19, "the same part"),
         ("\"https://example.org/z.gguf\"", "\"file:///etc/passwd\"", 13, "not a URL"),
+        ("\"picture\": \"wood.png\"", "\"picture\": \"../wood.png\"", 24, "inside the model's folder"),
+        ("\"prompt\": \"a lake\", \"width\": 256", "\"prompt\": \"a lake\", \"width\": 99999", 24, "99999 pixels is out of range"),
         ("\"a/b\"", "\"a/b/c\"", 16, "not a repository"),
         ("\"path\": \"q.gguf\"", "\"path\": \"../q.gguf\"", 16, "inside"),
     ];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ExportFormat;
 use atelier_core::mailbox::Mailbox;
-use atelier_core::recipe::Rgb8;
+use atelier_core::recipe::{ModelFiles, Rgb8};
 use atelier_gallery::{Grouping, LatestPictures, Order, PictureDetails, PictureFlag, PictureId, PictureSummary, Query};
 
 /// Request to the gallery.
@@ -48,6 +48,8 @@ pub enum GalleryRequest {
     Export(Vec<PictureId>, Export),
     /// Summaries of these pictures, for a command of this number; every request is answered.
     SummariesOf(Vec<PictureId>, u64),
+    /// The person's best pictures made with the model of these files; the newest request counts.
+    BestOf(ModelFiles),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,6 +126,8 @@ pub enum GalleryEvent {
     /// The newest pictures, newest first: at the start, and once an index that was begun anew knows
     /// some.
     Newest(Vec<PictureSummary>),
+    /// The person's best pictures made with the model of these files.
+    BestOf(ModelFiles, Vec<PictureSummary>),
     /// A scan goes on: the folder, and pictures looked at; `None` once none does.
     Scanning(Option<(PathBuf, u64)>),
     /// So many pictures went to the trash.
@@ -166,6 +170,7 @@ pub(super) fn request_is_replaced_by(request: &GalleryRequest) -> impl Fn(&Galle
             | GalleryRequest::Details(_)
             | GalleryRequest::Refresh
             | GalleryRequest::Rescan
+            | GalleryRequest::BestOf(_)
     );
     let kind = std::mem::discriminant(request);
     move |unread| is_state && std::mem::discriminant(unread) == kind

@@ -1,6 +1,7 @@
 //! The thread that asks the database.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +9,8 @@ use std::time::Duration;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_gallery::{Database, DatabaseVersion, FolderKind, GalleryError, PictureId, Query, SystemTrash};
+use atelier_core::recipe::ModelFiles;
+use atelier_gallery::{Database, DatabaseVersion, FolderKind, GalleryError, PictureId, PictureSummary, Query, SystemTrash};
 use atelier_language::tr;
 
 use super::files;
@@ -17,6 +19,8 @@ use super::scanning::Scanning;
 
 /// Pictures of the filmstrip at the start.
 const NEWEST: usize = 60;
+/// Pictures of a model that an empty start shows at most.
+const BEST: usize = 6;
 /// Time between two tries of what a disk refused.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -192,6 +196,10 @@ impl Worker {
             GalleryRequest::Refresh => self.publish(database, false),
             GalleryRequest::Summaries(ids) => self.send(GalleryEvent::Summaries(database.pictures(&ids)?)),
             GalleryRequest::SummariesOf(ids, number) => self.send(GalleryEvent::SummariesOf(number, database.pictures(&ids)?)),
+            GalleryRequest::BestOf(files) => {
+                let pictures = best_of(database, &files)?;
+                self.send(GalleryEvent::BestOf(files, pictures));
+            }
             GalleryRequest::Details(ids) => {
                 for id in ids {
                     self.send(GalleryEvent::Details(id, database.picture(id)?.map(Box::new)));
@@ -361,6 +369,14 @@ impl Worker {
 fn total(database: &Database) -> Result<usize, GalleryError> {
     let counts = database.folders()?.into_iter().map(|folder| database.folder_pictures(folder.id));
     counts.sum::<Result<u64, _>>().map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// The person's best pictures of a model, which they name as pictures do when they are written.
+fn best_of(database: &Database, files: &ModelFiles) -> Result<Vec<PictureSummary>, GalleryError> {
+    let Some(main) = files.main() else { return Ok(Vec::new()) };
+    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let name = atelier_library::model_name(files).unwrap_or_else(|| text(main.file_stem()));
+    database.pictures(&database.best_of_model(&name, &text(main.file_name()), BEST)?)
 }
 
 /// What a search finds.

@@ -10,6 +10,7 @@ use crate::gui::canvas::Command;
 use crate::gui::canvas::transform::Transform;
 use crate::gui::command::Commands;
 use crate::gui::create;
+use crate::gui::panels;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
 use crate::gui::{theme, viewport};
@@ -36,9 +37,9 @@ pub(crate) fn look_panel(ui: &Ui, state: &State, commands: &mut Commands) {
     if view != state.create.view {
         commands.push(create::Command::SetView(view));
     }
-    menu(state, commands, &response, &[Command::Resume]);
+    menu(state, commands, &response, &[&[Command::Resume]]);
     let drawn = Rect::from_points(&corners(transform, bounds));
-    bar(ui, tr!("canvas-canvas-bar"), drawn, room, |ui| {
+    bar(ui, tr!("canvas-canvas-bar"), drawn, panels::beside_queue(state, ui.ctx(), room), |ui| {
         theme::accented(ui, |ui| command_button(ui, state, commands, Command::Resume));
     });
 }

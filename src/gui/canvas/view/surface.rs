@@ -18,10 +18,12 @@ use crate::gui::canvas::work::CanvasExport;
 use crate::gui::canvas::{Command, candidates};
 use crate::gui::command::Commands;
 use crate::gui::create;
+use crate::gui::panels;
 use crate::gui::state::State;
+use crate::gui::theme;
 use crate::gui::viewport;
-use crate::gui::{theme, widgets};
-use atelier_core::canvas::{PixelRect, StrokePoint};
+use crate::gui::widgets::menu_entry;
+use atelier_core::canvas::{LayerKind, PixelRect, StrokePoint};
 use atelier_language::tr;
 
 /// How near the pointer must be to a border to take it, in points.
@@ -86,13 +88,20 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         commands.push(Command::Pointer(inputs));
     }
     cursor(ui, &painter, state, document, &response, transform, is_panning);
-    let changes = [Command::Undo, Command::Redo, Command::MaskAll, Command::InvertMask, Command::Flip, Command::Leave];
-    menu(state, commands, &response, &changes);
+    let region = LayerKind::Region { words: String::new() };
+    let groups: [&[Command]; 4] = [
+        &[Command::Undo, Command::Redo],
+        &[Command::MaskAll, Command::InvertMask],
+        &[Command::AddLayer(LayerKind::Paint), Command::AddLayer(region), Command::AddText, Command::ToggleLayers],
+        &[Command::Flip, Command::Leave],
+    ];
+    menu(state, commands, &response, &groups);
     if document.gesture.is_none() {
         let drawn = Rect::from_points(&corners(transform, document.document.content().bounds()));
+        let free = panels::beside_panels(state, ui.ctx(), room);
         // Both have one place.
-        if !vision_bar(ui, state, commands, document, drawn, room) {
-            candidate_bar(ui, state, commands, document, drawn, room);
+        if !vision_bar(ui, state, commands, document, drawn, free) {
+            candidate_bar(ui, state, commands, document, drawn, free);
         }
     }
 }
@@ -344,21 +353,17 @@ fn cursor(ui: &Ui, painter: &Painter, state: &State, document: &OpenDocument, re
     }
 }
 
-/// The menu of the document: these commands, then those of the document as a whole.
-pub(super) fn menu(state: &State, commands: &mut Commands, response: &Response, first: &[Command]) {
+/// The menu of the document: these groups of commands, then those of the document as a whole.
+pub(super) fn menu(state: &State, commands: &mut Commands, response: &Response, groups: &[&[Command]]) {
     response.context_menu(|ui| {
-        let whole = [Command::Save, Command::Export(CanvasExport::Png), Command::Export(CanvasExport::OpenRaster), Command::Close];
-        let mut entry = |ui: &mut Ui, command: &Command| {
-            if widgets::command_button(ui, state, commands, command.clone()).clicked() {
-                ui.close();
+        for group in groups {
+            for command in *group {
+                menu_entry(ui, state, commands, command.clone());
             }
-        };
-        for command in first {
-            entry(ui, command);
+            ui.separator();
         }
-        ui.separator();
-        for command in &whole {
-            entry(ui, command);
+        for command in [Command::Save, Command::Export(CanvasExport::Png), Command::Export(CanvasExport::OpenRaster), Command::Close] {
+            menu_entry(ui, state, commands, command);
         }
     });
 }

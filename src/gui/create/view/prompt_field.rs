@@ -39,8 +39,7 @@ const MAX_COLOURED: usize = 200_000;
 
 /// What an empty prompt shows: words that the model paints well.
 fn example_prompt(state: &State) -> String {
-    let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
-    let example = builtin.and_then(|it| it.manifest().examples.first());
+    let example = state.shared.examples().first();
     format!("{}…", example.map_or(tr!("create-a-lighthouse-at-dusk"), |it| it.prompt.as_str()))
 }
 

@@ -3,9 +3,7 @@
 mod row;
 mod words;
 
-use eframe::egui::{
-    Align, CollapsingHeader, DragAndDrop, Frame, Label, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, Ui, vec2,
-};
+use eframe::egui::{Align, CollapsingHeader, DragAndDrop, Frame, Label, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::due;
@@ -19,24 +17,17 @@ use atelier_gallery::queue::PauseMode;
 use atelier_language::tr;
 use atelier_studio::queue::CrashAnswer;
 
-/// Width of the panel, in points.
-pub(crate) const WIDTH: f32 = 336.0;
+/// Space round what the panel has.
+pub(crate) const MARGIN: Margin = Margin { left: 14, right: 12, top: 4, bottom: 10 };
 /// Space between two rows, in points.
 const GAP: f32 = 6.0;
 
-/// Draws the panel at the right edge, where it is open.
-pub(crate) fn panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    if !state.queue.is_open {
-        return;
-    }
-    let palette = theme::palette(ui);
-    let frame = Frame::new().fill(palette.panel).inner_margin(Margin { left: 14, right: 12, top: 4, bottom: 10 });
-    Panel::right("queue").resizable(false).exact_size(WIDTH).show_separator_line(false).frame(frame).show(ui, |ui| {
-        header(ui, state, commands);
-        question(ui, state, commands);
-        editing(ui, state, commands);
-        rows(ui, state, commands);
-    });
+/// Draws what the panel has.
+pub(crate) fn queue_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    header(ui, state, commands);
+    question(ui, state, commands);
+    editing(ui, state, commands);
+    rows(ui, state, commands);
 }
 
 fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
