@@ -146,7 +146,7 @@ fn cell_panel(ui: &mut Ui, commands: &mut Commands, cell: Cell<'_>, (at, rect): 
         ui.painter().rect(frame, 5.0, palette.raised, Stroke::new(1.0, palette.edge), StrokeKind::Inside);
         let inner = frame.shrink(PADDING);
         let rows = (inner.height() / ui.text_style_height(&TextStyle::Body)).floor().max(1.0) as usize;
-        let words = centred(ui, &cell.words, TextStyle::Body, (inner.width(), rows), palette.text);
+        let words = centred(ui, &cell.words, &TextStyle::Body, (inner.width(), rows), palette.text);
         ui.painter().galley(pos2(inner.center().x, inner.center().y - words.size().y / 2.0), words, palette.text);
         frame
     };
@@ -154,7 +154,7 @@ fn cell_panel(ui: &mut Ui, commands: &mut Commands, cell: Cell<'_>, (at, rect): 
         ui.painter().rect_stroke(frame, 5.0, Stroke::new(2.0, palette.accent), StrokeKind::Outside);
     }
     let caption = if cell.look.is_some() { cell.words.clone() } else { tr!("guides-pixels", width, height).into() };
-    let caption = centred(ui, &caption, TextStyle::Small, (rect.width(), CAPTION_ROWS), colour);
+    let caption = centred(ui, &caption, &TextStyle::Small, (rect.width(), CAPTION_ROWS), colour);
     ui.painter().galley(square.center_bottom() + vec2(0.0, 4.0), caption, colour);
     let hover = format!("{}\n{}", cell.words, tooltip(ui.ctx(), &AnyCommand::from(cell.command.clone())));
     if response.on_hover_text(hover).clicked() {
@@ -163,7 +163,7 @@ fn cell_panel(ui: &mut Ui, commands: &mut Commands, cell: Cell<'_>, (at, rect): 
 }
 
 /// Words in the middle of this many rows of this width in points; what has no room is elided.
-fn centred(ui: &Ui, words: &str, style: TextStyle, (width, rows): (f32, usize), colour: Color32) -> Arc<Galley> {
+fn centred(ui: &Ui, words: &str, style: &TextStyle, (width, rows): (f32, usize), colour: Color32) -> Arc<Galley> {
     let mut job = LayoutJob::simple(words.to_owned(), style.resolve(ui.style()), colour, width);
     job.wrap.max_rows = rows;
     job.halign = Align::Center;
