@@ -51,7 +51,7 @@ fn read(fields: &mut Fields) -> Enlargement {
     // Which results a page shows, and parts of the restoring and of the second upscaler named above.
     fields.leave(&["show_extras_results", "codeformer_weight", "upscaler_2", "upscale_first"]);
     let target = target.filter(|_| is_by_size);
-    Enlargement { hires: HiresWish { scale, target, strength: 0.0, steps: None, upscaler: named.value }, is_cropped, notes }
+    Enlargement { hires: HiresWish { scale, target, upscaler: named.value, ..HiresWish::default() }, is_cropped, notes }
 }
 
 /// Notes as the HTML that A1111 answers; they may have names from the request.
