@@ -15,7 +15,7 @@ use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::hub::{JobView, Waiter};
 use crate::http::images::{MaskSense, base64_text, bytes_of, decode, decode_mask};
-use crate::http::pictures::{enlarge, find};
+use crate::http::pictures::{enlarge, find_start};
 use crate::http::recipe::{PICTURES, ResolvedWish, SIDES, STEPS, Wish};
 use crate::http::state::{Previews, SharedApp, blocking, outcome};
 
@@ -159,7 +159,7 @@ async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Opti
     let mut wish = wish(&mut fields);
     wish.notes.extend(fields.finish()?);
     let file = match &id {
-        Some(id) => Some(ImageSource::File(find(app, owner, id).await?.summary.path)),
+        Some(id) => Some(ImageSource::File(find_start(app, owner, id).await?.summary.path)),
         None => None,
     };
     let source = file.clone();
