@@ -140,7 +140,7 @@ async fn rate(
 ) -> Result<Json, Failure> {
     let mut fields = Fields::read(&body)?;
     let rating = fields.within("rating", 0..=u32::from(BEST_RATING)).and_then(|it| u8::try_from(it).ok());
-    fields.finish()?;
+    let note = fields.finish()?;
     let rating = rating.ok_or_else(|| Failure::invalid("rating", "It is missing."))?;
     let id = find(&app, &owner, &id).await?.summary.id;
     with_gallery(&app, move |gallery| {
@@ -148,11 +148,19 @@ async fn rate(
         gallery.write_journals()
     })
     .await?;
-    Ok(Json(json!({"id": id.0.to_string(), "rating": rating})))
+    let notes: Vec<String> = note.into_iter().collect();
+    Ok(Json(json!({"id": id.0.to_string(), "rating": rating, "notes": notes})))
 }
 
-async fn upscale(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {
-    let made = enlarge(&app, &owner, &id, SCALE).await?;
+async fn upscale(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    Path(id): Path<String>,
+    Payload(body): Payload,
+) -> Result<Response, Failure> {
+    let note = Fields::read(&body)?.finish()?;
+    let mut made = enlarge(&app, &owner, &id, SCALE).await?;
+    made.notes.extend(note);
     Ok(accepted(&app.add(&owner, made, Previews::Never, Lane::Interactive).await?.leave_alone()))
 }
 
