@@ -20,7 +20,7 @@ use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::{ModuleSet, Phase, PhaseKind};
 use atelier_core::time::{ClassRate, DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 use atelier_engine::Copies;
-use atelier_library::{BUILTIN_VARIABLE, Sha256};
+use atelier_library::{BUILTIN_VARIABLE, Defaults, Sha256};
 use serde_json::{Value, json};
 use support::file_server::Server;
 use support::{files, folder};
@@ -466,7 +466,8 @@ fn studios(world: &mut World) {
         needs_token: Some(true),
         has_token: false,
     };
-    let model = StudioLine::Model { studio: "Studio of Anna".into(), name: "Dream".into() };
+    let defaults = Defaults { steps: Some(8), ..Defaults::default() };
+    let model = StudioLine::Model { studio: "Studio of Anna".into(), name: "Dream".into(), defaults };
     for line in [found, model] {
         world.tables.line("studios", &serde_json::to_value(line).unwrap());
     }

@@ -4,7 +4,7 @@
 //! name may be made to lead here (rebinding, so `Host` must be one of ours), and what it sends across
 //! origins carries `Origin` or `Sec-Fetch-Site`. From the network a token is always needed.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,8 @@ const IDENTITY: &str = "/atelier/v1/identity/";
 /// Paths that tell nothing and change nothing.
 const OPEN_PATHS: [&str; 4] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest"];
 
-/// The part of a request's head that decides.
+/// The part of a request's head that decides. A header that is no text, or stands there more than
+/// once, is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head<'a> {
     pub method: &'a str,
@@ -31,6 +32,7 @@ pub struct Head<'a> {
     pub origin: Option<&'a str>,
     pub sec_fetch_site: Option<&'a str>,
     pub sec_fetch_mode: Option<&'a str>,
+    pub sec_fetch_dest: Option<&'a str>,
     pub authorization: Option<&'a str>,
     /// `None` counts as another computer.
     pub peer: Option<IpAddr>,
@@ -70,7 +72,7 @@ pub enum Verdict {
 /// Why a request is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It names no host.
+    /// It names no host, or several.
     NoHost,
     /// It names a host that this machine is not called.
     Host,
@@ -95,7 +97,7 @@ impl Refusal {
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::NoHost => "The request has no Host header.",
+            Self::NoHost => "The request needs one Host header.",
             Self::Host => "This host name is not one of this server. Use its IP address, or start the server with --allow-host NAME.",
             Self::Origin => "Pages of other sites may not use this server. To allow one, start the server with --allow-origin ORIGIN.",
             Self::Token => "A token is needed: send it as \"Authorization: Bearer TOKEN\", or as the password of a login.",
@@ -110,19 +112,17 @@ pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
     if !is_ours(host, policy) {
         return Verdict::Refuse(Refusal::Host);
     }
+    // What is neither is one of another site, or nothing that a browser says.
+    let is_across = !matches!(head.sec_fetch_site, None | Some("same-origin" | "none"));
+    // A link on another page, or the way back from a login, shows our own page in a tab.
+    let is_visit =
+        head.method == "GET" && head.sec_fetch_mode == Some("navigate") && matches!(head.sec_fetch_dest, None | Some("document"));
     let mut allowed = None;
     match head.origin {
         Some(origin) if policy.origins.iter().any(|it| it.eq_ignore_ascii_case(origin)) => allowed = Some(origin.to_owned()),
-        Some(origin) if is_own_origin(origin, host) => {}
-        Some(_) => return Verdict::Refuse(Refusal::Origin),
-        None => {
-            let is_across = matches!(head.sec_fetch_site, Some("cross-site" | "same-site"));
-            // A link on another page, or the way back from a login, shows our own page in a tab.
-            let is_visit = head.method == "GET" && head.sec_fetch_mode == Some("navigate");
-            if is_across && !is_visit {
-                return Verdict::Refuse(Refusal::Origin);
-            }
-        }
+        Some(origin) if !is_own_origin(origin, host) => return Verdict::Refuse(Refusal::Origin),
+        Some(_) | None if is_across && !is_visit => return Verdict::Refuse(Refusal::Origin),
+        Some(_) | None => {}
     }
     if head.method == "OPTIONS" {
         return allowed.map_or(Verdict::Options, Verdict::Preflight);
@@ -175,28 +175,30 @@ fn is_loopback(address: IpAddr) -> bool {
 /// True where this machine is called so. Rebinding needs a name, so an address is one of ours
 /// whatever it is.
 fn is_ours(host: &str, policy: &Policy) -> bool {
-    let name = name_in(host).to_ascii_lowercase();
+    let Some(name) = without_port(host) else { return false };
+    if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().is_ok();
+    }
+    if name.parse::<Ipv4Addr>().is_ok() {
+        return true;
+    }
+    let name = name.to_ascii_lowercase();
     let name = name.strip_suffix('.').unwrap_or(&name);
-    name == "localhost" || name.parse::<IpAddr>().is_ok() || is_bracketed_address(host) || policy.hosts.iter().any(|it| it == name)
+    !name.is_empty() && (name == "localhost" || policy.hosts.iter().any(|it| it == name))
 }
 
-/// The name in a `Host` header, without the port.
-fn name_in(host: &str) -> &str {
-    if host.starts_with('[') {
-        return host;
+/// A `Host` header without its port; `None` where something else stands behind the colon.
+fn without_port(host: &str) -> Option<&str> {
+    match host.rsplit_once(':') {
+        // The colon is one of an address.
+        Some((_, rest)) if rest.ends_with(']') => Some(host),
+        Some((name, port)) => {
+            // As a number it would be read with a sign too.
+            let is_port = port.bytes().all(|it| it.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|it| it > 0);
+            is_port.then_some(name)
+        }
+        None => Some(host),
     }
-    match host.split_once(':') {
-        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
-        _ => host,
-    }
-}
-
-fn is_bracketed_address(host: &str) -> bool {
-    let inside = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    inside.is_some_and(|(address, after)| {
-        let is_port = after.is_empty() || after.strip_prefix(':').is_some_and(|port| port.bytes().all(|it| it.is_ascii_digit()));
-        is_port && address.parse::<Ipv6Addr>().is_ok()
-    })
 }
 
 /// True where a page of this server asks. There is no TLS here, so its origin is plain HTTP.

@@ -14,12 +14,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{ImageSource, Recipe, seed_after};
+use atelier_core::recipe::{Recipe, seed_after};
 use atelier_engine::{Begin, Preview, Step};
 use atelier_gallery::queue::{JobPicture, JobState, NewJob, Owner, QueuedJobId};
 use atelier_studio::queue::{JobProgress, QueueClient, QueueEvent, QueueRequest, QueueSnapshot, Ticket, WaitReason};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
+
+use super::retention::files_of;
 
 /// Time for which a job that ended can be asked for.
 const KEPT_AFTER_END: Duration = Duration::from_mins(10);
@@ -30,6 +32,8 @@ const PREVIEW_KEPT_AFTER_END: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Longest wait for what the queue has, before clients can ask.
 const FIRST_SNAPSHOT_WAIT: Duration = Duration::from_secs(10);
+/// Longest time from the look at a start picture until its job is added.
+const START_AGE: Duration = Duration::from_mins(10);
 /// Jobs that ended and can still be asked for.
 const MAX_ENDED: usize = 1000;
 
@@ -150,6 +154,8 @@ struct State {
     /// Numbers up to this one were given to jobs.
     newest: Option<QueuedJobId>,
     disconnects: HashMap<Owner, Instant>,
+    /// Files that jobs are about to begin with, and since when.
+    starts: HashMap<PathBuf, Instant>,
 }
 
 /// The jobs of all clients.
@@ -235,16 +241,27 @@ impl Hub {
         self.state.lock().snapshot.as_ref().map_or(0, |it| it.rows.iter().filter(|row| !row.job.state.is_ended()).count())
     }
 
-    /// Files that jobs which have not ended begin with.
+    /// Notes that a job which is not added yet will begin with this file.
+    pub(crate) fn note_start(&self, file: PathBuf) {
+        let mut state = self.state.lock();
+        state.starts.retain(|_, noted| noted.elapsed() < START_AGE);
+        state.starts.insert(file, Instant::now());
+    }
+
+    /// Files that jobs of clients which have not ended begin with, also those that are about to be
+    /// added.
     pub(crate) fn files_in_use(&self) -> BTreeSet<PathBuf> {
-        let snapshot = self.state.lock().snapshot.clone();
-        let open = snapshot.iter().flat_map(|it| &it.rows).filter(|row| !row.job.state.is_ended());
-        let sources = open.flat_map(|row| row.job.recipe.pictures().chain(row.job.recipe.starts()));
-        let file = |source: &ImageSource| match source {
-            ImageSource::File(path) => Some(path.clone()),
-            ImageSource::Pixels(_) => None,
-        };
-        sources.filter_map(file).collect()
+        let state = self.state.lock();
+        let mut files: BTreeSet<PathBuf> =
+            state.starts.iter().filter(|(_, noted)| noted.elapsed() < START_AGE).map(|(file, _)| file.clone()).collect();
+        files.extend(state.asked.values().flat_map(|asked| files_of(&asked.recipe)));
+        for job in state.jobs.values() {
+            let view = job.view.borrow();
+            if !view.state.is_ended() {
+                files.extend(files_of(&view.recipe));
+            }
+        }
+        files
     }
 
     /// What this owner waits for, jobs whose number is not known yet included.

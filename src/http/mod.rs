@@ -52,6 +52,7 @@ use atelier_peers::StudioId;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -213,16 +214,15 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     let family = Family::of(request.uri().path());
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let verdict = {
-        let headers = request.headers();
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let text = |name: &str| sole(request.headers(), name);
         let head = Head {
             method: request.method().as_str(),
             path: request.uri().path(),
-            host: text("host"),
-            // One that is no text is none of ours.
-            origin: headers.get("origin").map(|value| value.to_str().unwrap_or("null")),
+            host: host_of(&request),
+            origin: text("origin"),
             sec_fetch_site: text("sec-fetch-site"),
             sec_fetch_mode: text("sec-fetch-mode"),
+            sec_fetch_dest: text("sec-fetch-dest"),
             authorization: text("authorization"),
             peer,
             is_admitted: peer.is_some_and(|peer| gate.visitors.is_admitted(peer)),
@@ -261,6 +261,20 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
         Some(origin) => with_origin(response, &origin),
         None => response,
     }
+}
+
+/// The text of a header; empty where it is none, or stands there more than once.
+fn sole<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?;
+    Some(first.to_str().ok().filter(|_| all.next().is_none()).unwrap_or_default())
+}
+
+/// The host that a request names; empty where its target and its header name two.
+fn host_of(request: &Request) -> Option<&str> {
+    let host = sole(request.headers(), "host")?;
+    let target = request.uri().authority().map_or(host, Authority::as_str);
+    Some(if target.eq_ignore_ascii_case(host) { host } else { "" })
 }
 
 fn preflight() -> Response {

@@ -71,6 +71,13 @@ pub(crate) async fn find(app: &SharedApp, owner: &Owner, id: &str) -> Result<Pic
     found.filter(|it| it.summary.state == PictureState::Here && is_in(&it.summary.path, &folder)).ok_or_else(unknown)
 }
 
+/// The same, for a job that will begin with it: from now on it is not removed as an old one.
+pub(crate) async fn find_start(app: &SharedApp, owner: &Owner, id: &str) -> Result<PictureDetails, Failure> {
+    let found = find(app, owner, id).await?;
+    app.hub.note_start(found.summary.path.clone());
+    Ok(found)
+}
+
 async fn list(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Result<Json, Failure> {
     let folder = app.folder_of(&owner);
     let pictures = with_gallery(&app, move |gallery| {
@@ -133,7 +140,7 @@ async fn rate(
 ) -> Result<Json, Failure> {
     let mut fields = Fields::read(&body)?;
     let rating = fields.within("rating", 0..=u32::from(BEST_RATING)).and_then(|it| u8::try_from(it).ok());
-    fields.finish()?;
+    let note = fields.finish()?;
     let rating = rating.ok_or_else(|| Failure::invalid("rating", "It is missing."))?;
     let id = find(&app, &owner, &id).await?.summary.id;
     with_gallery(&app, move |gallery| {
@@ -141,17 +148,25 @@ async fn rate(
         gallery.write_journals()
     })
     .await?;
-    Ok(Json(json!({"id": id.0.to_string(), "rating": rating})))
+    let notes: Vec<String> = note.into_iter().collect();
+    Ok(Json(json!({"id": id.0.to_string(), "rating": rating, "notes": notes})))
 }
 
-async fn upscale(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {
-    let made = enlarge(&app, &owner, &id, SCALE).await?;
+async fn upscale(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    Path(id): Path<String>,
+    Payload(body): Payload,
+) -> Result<Response, Failure> {
+    let note = Fields::read(&body)?.finish()?;
+    let mut made = enlarge(&app, &owner, &id, SCALE).await?;
+    made.notes.extend(note);
     Ok(accepted(&app.add(&owner, made, Previews::Never, Lane::Interactive).await?.leave_alone()))
 }
 
 /// A recipe that enlarges a picture: it starts from it, and paints nothing over it.
 pub(crate) async fn enlarge(app: &SharedApp, owner: &Owner, id: &str, scale: f32) -> Result<ResolvedWish, Failure> {
-    let PictureDetails { summary, settings, .. } = find(app, owner, id).await?;
+    let PictureDetails { summary, settings, .. } = find_start(app, owner, id).await?;
     let (source, first) = (ImageSource::File(summary.path), app.models().await?.upscalers.first().map(|it| it.name.clone()));
     let start = source.clone();
     let pixels = app.decode(move || read_image(&start).map_err(|_| unknown())).await?;

@@ -58,6 +58,8 @@ pub(crate) struct Wish {
     pub(crate) is_shaped_as_start: bool,
     /// Settings beside those above.
     pub(crate) further: PartialRecipe,
+    /// Sides of VAE tiles as parts of the finished picture, as the recipe reads them.
+    pub(crate) relative_vae_tiles: Option<(f32, f32)>,
     /// The client asked to save the pictures: they are kept for ever.
     pub(crate) is_saved: bool,
     /// Sentences on what was read otherwise than it was written.
@@ -92,7 +94,11 @@ pub(crate) struct HiresWish {
     pub(crate) target: Option<(u32, u32)>,
     pub(crate) strength: f32,
     pub(crate) steps: Option<u32>,
+    /// Noise levels of its own, in place of its strength and steps.
+    pub(crate) sigmas: Vec<f32>,
     pub(crate) upscaler: UpscalerName,
+    /// Side of the upscaler's tiles in pixels; `None`: the usual one.
+    pub(crate) tile_size: Option<u32>,
 }
 
 /// A recipe that is ready for the queue.
@@ -194,6 +200,9 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     if let Some(hires) = wish.hires {
         recipe.hires = Some(hires_of(hires, list)?);
     }
+    if let Some(parts) = wish.relative_vae_tiles {
+        recipe.set_relative_vae_tiles(parts);
+    }
     if let Some(ControlWish { model, image, strength, start, end, preprocessor }) = wish.control {
         if let Some(name) = model {
             let file = named_file(&list.controlnets, &name);
@@ -211,7 +220,7 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {
-    let HiresWish { scale, target, strength, steps, upscaler } = wish;
+    let HiresWish { scale, target, strength, steps, sigmas, upscaler, tile_size } = wish;
     let mut latent = None;
     let upscaler = match upscaler {
         UpscalerName::Lanczos => None,
@@ -225,7 +234,7 @@ fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {
             Some(file.path.clone())
         }
     };
-    Ok(Hires { scale, target, strength, steps, upscaler, latent, ..Hires::default() })
+    Ok(Hires { scale, target, strength, steps, sigmas, upscaler, tile_size, latent, ..Hires::default() })
 }
 
 #[cfg(test)]

@@ -5,8 +5,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Owner;
-use atelier_gallery::{Database, FileIdentity, GalleryError, Order, PictureDetails, PictureKind, PictureState, Query, Trash, TrashReport};
+use atelier_gallery::{
+    Database, FileIdentity, GalleryError, Order, PictureDetails, PictureId, PictureKind, PictureState, Query, Trash, TrashReport,
+};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Pictures that are read at a time.
@@ -61,13 +64,23 @@ pub(super) fn is_in(file: &Path, folder: &Path) -> bool {
     file.parent().is_some_and(|parent| parent == folder || parent == saved_folder(folder))
 }
 
+/// The files that pictures of a recipe begin with or are guided by.
+pub(super) fn files_of(recipe: &Recipe) -> Vec<PathBuf> {
+    let file = |source: &ImageSource| match source {
+        ImageSource::File(path) => Some(path.clone()),
+        ImageSource::Pixels(_) => None,
+    };
+    recipe.pictures().chain(recipe.starts()).filter_map(file).collect()
+}
+
 /// Moves the pictures of others that are kept no longer to the trash. `shared`: the folder of the
-/// owners' folders; `in_use`: files that jobs begin with. Blocks.
+/// owners' folders; `in_use`: files that jobs begin with which may not be in the queue's table yet,
+/// asked for last of all. Blocks.
 pub(super) fn remove_old(
     gallery: &mut Database,
     shared: &Path,
     retention: Retention,
-    in_use: &BTreeSet<PathBuf>,
+    in_use: &dyn Fn() -> BTreeSet<PathBuf>,
     now_ms: i64,
     trash: &mut dyn Trash,
 ) -> Result<TrashReport, GalleryError> {
@@ -78,17 +91,29 @@ pub(super) fn remove_old(
     for ids in gallery.search(&Query::parse("has:owner"), Order::Oldest)?.chunks(CHUNK) {
         for summary in gallery.pictures(ids)? {
             let age_ms = now_ms.saturating_sub(summary.created_ms);
-            if age_ms < i64::from(retention.days()) * DAY_MS || !summary.path.starts_with(shared) || in_use.contains(&summary.path) {
+            if age_ms < i64::from(retention.days()) * DAY_MS || !summary.path.starts_with(shared) {
                 continue;
             }
             // A file that somebody wrote over since is another picture.
             let is_same = || FileIdentity::read(&summary.path).is_ok_and(|it| it.hash == summary.file_hash);
             if gallery.picture(summary.id)?.is_some_and(|it| is_due(&it, shared, retention)) && is_same() {
-                due.push(summary.id);
+                due.push(summary);
             }
         }
     }
-    gallery.move_to_trash(&due, trash)
+    if due.is_empty() {
+        return Ok(TrashReport::default());
+    }
+    // Jobs of every process, the person's among them.
+    let open: Vec<PathBuf> = gallery.jobs()?.iter().filter(|job| !job.state.is_ended()).flat_map(|job| files_of(&job.recipe)).collect();
+    let in_use: BTreeSet<PathBuf> = open.into_iter().chain(in_use()).map(|file| real(&file)).collect();
+    let unused: Vec<PictureId> = due.iter().filter(|it| !in_use.contains(&real(&it.path))).map(|it| it.id).collect();
+    gallery.move_to_trash(&unused, trash)
+}
+
+/// A file however its path is written; one that is gone as it is.
+fn real(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
 /// True for a picture that lies where it was made for its owner, and that nobody marked or went on

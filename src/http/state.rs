@@ -278,7 +278,8 @@ impl App {
     /// Moves pictures of others that are kept no longer to the trash; returns how many. `now_ms`: since
     /// 1970. Blocks.
     pub(crate) fn remove_old_pictures(&self, now_ms: i64, trash: &mut dyn Trash) -> usize {
-        let (shared, in_use, retention) = (self.paths.shared_pictures(), self.hub.files_in_use(), self.retention());
+        let (shared, retention) = (self.paths.shared_pictures(), self.retention());
+        let in_use = || self.hub.files_in_use();
         let removed = self.with_gallery(|gallery| remove_old(gallery, &shared, retention, &in_use, now_ms, trash));
         let report = removed.unwrap_or_else(|error| {
             tracing::warn!("old pictures of others were not looked for: {error}");

@@ -21,6 +21,12 @@ fn strangers_are_refused_before_anything_is_read() {
         assert_eq!(status("POST", path, &[("Origin", "null")]), 403, "{path}");
         assert_eq!(status("POST", path, &[("Sec-Fetch-Site", "cross-site")]), 403, "{path}");
     }
+    let own = address.to_string();
+    assert_eq!(status("GET", "/healthz", &[("Host", "localhost:")]), 403);
+    assert_eq!(status("GET", "/healthz", &[("Host", &own), ("Host", "evil.example")]), 400, "two hosts");
+    assert_eq!(status("POST", "/sdapi/v1/interrupt", &[("Origin", &format!("http://{own}")), ("Origin", "http://x")]), 403, "two origins");
+    assert_eq!(status("GET", &format!("http://{own}/healthz"), &[]), 200, "as a proxy is asked");
+    assert_eq!(status("GET", "http://evil.example/healthz", &[]), 400, "whose target is another host");
     assert_eq!(status("OPTIONS", "/v1/images/generations", &[]), 204, "SillyTavern asks so whether somebody is there");
     assert_eq!(status("HEAD", "/", &[]), 200);
     assert_eq!(status("GET", "/sdapi/v1/samplers/", &[]), 200, "with a slash");

@@ -2,6 +2,7 @@
 
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
+use atelier_core::recipe::{CacheMode, StepCache};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Sent, get, post};
@@ -61,6 +62,33 @@ fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
     let sync = post(studio.address(), "/sdapi/v1/txt2img", &sync).ok();
     assert_eq!(bytes_of(&sync["images"][0]), bytes_of(&images[0]["b64_json"]), "each interface makes the same picture");
     assert_eq!(get(studio.address(), "/sdcpp/v1/jobs").ok().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
+    let studio = Studio::open();
+    assert_eq!(get(studio.address(), "/sdcpp/v1/capabilities").ok()["features"]["cache"], true);
+    let mut body = small("a lake", 4, 1);
+    for (key, value) in [
+        ("cache_mode", json!("spectrum")),
+        ("cache_option", json!("warmup=2,stop=0.5")),
+        ("hires", json!({"enabled": true, "target_width": 128, "custom_sigmas": [0.75, 0], "upscale_tile_size": 128})),
+        ("vae_tiling_params", json!({"enabled": true, "target_overlap": 0.25, "rel_size_x": 0.5, "rel_size_y": 0.5})),
+    ] {
+        body[key] = value;
+    }
+    let told = events(&studio, &add(&studio, &body));
+    let end = &told.last().unwrap().1;
+    assert!(end["status"] == "completed" && !end["notes"].to_string().contains("not read"), "{end}");
+    let made = atelier_media::read_metadata(&studio.kept()[0]).unwrap().recipe.unwrap().with_names().recipe;
+    let options = StepCache::read_options("warmup=2,stop=0.5").unwrap();
+    assert_eq!(made.step_cache, Some(StepCache { options, ..StepCache::of(CacheMode::Spectrum) }));
+    let hires = made.hires.unwrap();
+    assert_eq!((hires.target, hires.sigmas, hires.tile_size), (Some((128, 128)), vec![0.75, 0.0], None));
+    // Half of 128 pixels, which are 16 values of the latent.
+    assert_eq!((made.vae_tiling, made.vae_tile_size, made.vae_tile_overlap), (true, Some(8), Some(0.25)));
+    let wrong = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"cache_mode": "ucache", "cache_option": "speed=1"}));
+    assert!(wrong.status == 400 && wrong.text().contains("cache_option"), "{}", wrong.text());
 }
 
 #[test]

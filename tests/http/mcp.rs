@@ -114,6 +114,8 @@ fn an_agent_generates_edits_and_upscales_by_the_real_process() {
     assert_eq!(names, ["generate_image", "edit_image", "upscale_image", "list_models", "job_status"]);
     let models = text_of(&agent.call("list_models", &json!({})));
     assert!(!models.is_empty() && !models.contains('/'), "{models}");
+    let models = text_of(&agent.call("list_models", &json!({"kind": "sdxl"})));
+    assert!(models.ends_with("not read: kind."), "{models}");
 
     let arguments = json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 3, "seed": 7});
     let (made, before) =
@@ -124,8 +126,9 @@ fn an_agent_generates_edits_and_upscales_by_the_real_process() {
     assert!(text_of(made).contains("seed 7"), "{}", text_of(made));
     let id = id_of(made);
 
-    let edited = agent.call("edit_image", &json!({"prompt": "a pond", "image_id": id, "steps": 2, "strength": 0.5}));
-    assert_eq!(size_of(&edited), (64, 64));
+    let both = json!({"prompt": "a pond", "image_id": id, "image": png_text(32, 32), "steps": 2, "strength": 0.5});
+    let edited = agent.call("edit_image", &both);
+    assert!(size_of(&edited) == (64, 64) && text_of(&edited).contains("not read: image."), "{}", text_of(&edited));
     let of_own = agent.call("edit_image", &json!({"prompt": "a pond", "image": png_text(64, 64), "steps": 2}));
     assert_eq!(size_of(&of_own), (64, 64));
     assert_eq!(size_of(&agent.call("upscale_image", &json!({"image_id": id}))), (128, 128));
@@ -176,6 +179,10 @@ fn the_same_tools_are_on_the_server_behind_its_guard_and_for_each_owner_alone() 
     };
     let made = call(ANNA, "generate_image", &json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 2, "count": 2}));
     assert_eq!((size_of(&made), made["content"].as_array().unwrap().iter().filter(|it| it["type"] == "image").count()), ((64, 64), 2));
+    let waits = json!({"prompt": "a harbour", "width": 64, "height": 64, "sample_params": {"sample_steps": 2}});
+    let job = ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &waits).json();
+    let told = text_of(&call(ANNA, "job_status", &json!({"job": job["id"], "wait": true})));
+    assert!(told.contains("not read: wait."), "{told}");
     let refused = call(BEN, "upscale_image", &json!({"image_id": id_of(&made)}));
     assert!(refused["isError"] == true, "{refused}");
     let noticed = ask(&studio, ANNA, "POST", "/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));

@@ -51,11 +51,12 @@ fn a_phone_lists_stars_and_upscales_its_own_pictures_and_sees_no_others() {
     }
 
     assert_eq!(ask(&studio, ANNA, "POST", &format!("{one}/rating"), &json!({"rating": 6})).status, 422);
-    assert_eq!(ask(&studio, ANNA, "POST", &format!("{one}/rating"), &json!({"rating": 5})).ok()["rating"], 5);
+    let rated = ask(&studio, ANNA, "POST", &format!("{one}/rating"), &json!({"rating": 5, "flag": "pick"})).ok();
+    assert_eq!((rated["rating"].as_u64(), rated["notes"].as_array().map(Vec::len)), (Some(5), Some(1)), "{rated}");
     assert_eq!(of(ANNA)[0]["rating"], 5);
 
-    let job = ask(&studio, ANNA, "POST", &format!("{one}/upscale"), &json!({}));
-    assert_eq!(job.status, 202, "{}", job.text());
+    let job = ask(&studio, ANNA, "POST", &format!("{one}/upscale"), &json!({"scale": 3}));
+    assert!(job.status == 202 && job.json()["notes"].to_string().contains("not read: scale."), "{}", job.text());
     assert_eq!(end(&studio, ANNA, job.json()["poll_url"].as_str().unwrap())["status"], "completed");
     let listed = of(ANNA);
     assert_eq!((listed.len(), listed[0]["width"].as_u64(), listed[0]["prompt"].as_str()), (2, Some(128), Some("a lake <at dawn>")));

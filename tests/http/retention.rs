@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use atelier::http::Retention;
 use atelier_core::paths::Paths;
-use atelier_gallery::{Database, FileHash, PictureId, Query, Trash};
+use atelier_core::recipe::{ImageSource, InitImage, Recipe};
+use atelier_gallery::queue::{Lane, NewJob, Owner, PauseMode};
+use atelier_gallery::{Database, FileHash, Order, PictureId, Query, Trash};
 use serde_json::{Value, json};
 
 use crate::owners::{ANNA, BEN, add, ask, end, shared};
 use crate::process::atelier;
 use crate::studio::Studio;
+use crate::support::recipe;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -87,11 +90,56 @@ fn what_the_person_at_the_machine_and_their_programs_made_is_never_touched() {
     std::fs::copy(&studio.kept()[0], &own).unwrap();
     let output = atelier(studio.home.path(), &["gallery", "scan"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found: Vec<PictureId> =
-        Database::open(&paths.gallery_file()).unwrap().0.search(&Query::parse(""), atelier_gallery::Order::Newest).unwrap();
+    let found: Vec<PictureId> = Database::open(&paths.gallery_file()).unwrap().0.search(&Query::parse(""), Order::Newest).unwrap();
     assert_eq!(found.len(), 2, "both are in the index");
     assert_eq!(after_days(&studio, 1000), 0);
     assert!(own.exists() && studio.kept().len() == 2);
+}
+
+#[test]
+fn what_a_job_begins_with_stays_until_the_job_has_ended() {
+    let studio = shared();
+    for prompt in ["a lake", "a pond", "a river"] {
+        make(&studio, ANNA, prompt);
+    }
+    studio.pause(PauseMode::AfterPicture);
+    let listed = ask(&studio, ANNA, "GET", "/atelier/v1/pictures", &Value::Null).ok();
+    let lake = listed["pictures"].as_array().unwrap().iter().find(|it| it["prompt"] == "a lake").unwrap();
+    let path = format!("/atelier/v1/pictures/{}/upscale", lake["id"].as_str().unwrap());
+    let added = ask(&studio, ANNA, "POST", &path, &Value::Null);
+    assert_eq!(added.status, 202, "{}", added.text());
+    // A job of the person at the machine that another process adds, by another spelling of the path.
+    let (mut gallery, _) = Database::open(&Paths::beneath(studio.home.path()).gallery_file()).unwrap();
+    let pond = gallery.search(&Query::parse("pond"), Order::Newest).unwrap();
+    let file = gallery.pictures(&pond).unwrap().remove(0).path;
+    let (folder, name) = (file.parent().unwrap(), file.file_name().unwrap());
+    let file = folder.join("..").join(folder.file_name().unwrap()).join(name);
+    let job = NewJob {
+        recipe: Recipe { further_starts: vec![ImageSource::File(file)], init: Some(own_start(studio.home.path())), ..recipe() },
+        lane: Lane::Interactive,
+        folder: studio.home.path().join("own"),
+        model: "tiny".into(),
+        wanted_model: None,
+        device: None,
+        preview: String::new(),
+        group: None,
+        owner: Owner::person(),
+    };
+    let of_person = gallery.add_job(&job).unwrap();
+
+    assert_eq!(after_days(&studio, 8), 1, "no job begins with the river");
+    assert_eq!(prompts(&studio, ANNA), ["a lake", "a pond"]);
+    gallery.cancel_job(of_person).unwrap();
+    assert_eq!(after_days(&studio, 8), 1, "nor with the pond any more");
+    studio.pause(PauseMode::No);
+    assert_eq!(end(&studio, ANNA, added.json()["poll_url"].as_str().unwrap())["status"], "completed");
+}
+
+/// A start picture that is in no gallery.
+fn own_start(home: &Path) -> InitImage {
+    let path = home.join("start.png");
+    image::RgbImage::new(64, 64).save(&path).unwrap();
+    InitImage { image: ImageSource::File(path), strength: 0.5 }
 }
 
 #[test]

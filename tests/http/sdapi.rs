@@ -110,6 +110,9 @@ fn every_list_answers_as_clients_read_it() {
     assert!(options.get("forge_preset").is_none() && options.get("use_scale_latent_for_hires_fix").is_none());
     // Open WebUI sends the whole object back.
     assert_eq!(post(studio.address(), "/sdapi/v1/options", &options).ok(), json!({}));
+    let more = json!({"sd_vae": "kl-f8", "samples_format": "png", "sd_hypernetwork": "secret"});
+    let told = post(studio.address(), "/sdapi/v1/options", &more).ok();
+    assert_eq!(told["atelier"]["notes"], json!(["These fields mean nothing here and were not read: sd_hypernetwork, sd_vae."]), "{told}");
     assert_eq!(post(studio.address(), "/sdapi/v1/options", &json!({"sd_model_checkpoint": "nobody"})).status, 404);
     let progress = ask("/sdapi/v1/progress");
     assert_eq!((progress["progress"].as_f64(), progress["state"]["job_count"].as_u64()), (Some(0.0), Some(0)));
@@ -147,7 +150,9 @@ fn a_picture_begins_with_another_one_and_is_inpainted() {
     };
     assert!(changed(0..16) > 0, "the masked half is another one");
     let info = post(address, "/sdapi/v1/png-info", &json!({"image": image})).ok();
-    assert!(info["info"].as_str().unwrap().starts_with("a lake\nSteps: 3"), "{info}");
+    assert!(info["info"].as_str().unwrap().starts_with("a lake\nSteps: 3") && info.get("atelier").is_none(), "{info}");
+    let info = post(address, "/sdapi/v1/png-info", &json!({"image": image, "unheard_of": 1})).ok();
+    assert!(info["atelier"]["notes"].to_string().contains("not read: unheard_of."), "{info}");
     let enlarging = json!({"image": image, "upscaling_resize": 2, "upscaler_1": "Lanczos", "<b>": 1});
     let large = post(address, "/sdapi/v1/extra-single-image", &enlarging).ok();
     assert!(large["html_info"].as_str().unwrap().contains("not read: &lt;b&gt;."), "{}", large["html_info"]);

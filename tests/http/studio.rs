@@ -9,8 +9,9 @@ use atelier::http::guard::Policy;
 use atelier::http::{DiskQuota, Retention, Server, ServerOptions};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
+use atelier_gallery::queue::PauseMode;
 use atelier_library::{Builtin, LibraryConfig};
-use atelier_studio::queue::{QueueOptions, QueueService};
+use atelier_studio::queue::{QueueOptions, QueueRequest, QueueService};
 use tempfile::TempDir;
 
 use crate::support::tiny;
@@ -67,6 +68,11 @@ impl Studio {
 
     pub(crate) fn set_quota(&self, gigabytes: u32) {
         self.server.as_ref().unwrap().set_quota(DiskQuota::of_gigabytes(gigabytes));
+    }
+
+    /// Lets nothing begin, or no longer; comes before what is asked of the queue after it.
+    pub(crate) fn pause(&self, pause: PauseMode) {
+        self.queue.as_ref().unwrap().send(QueueRequest::SetPause(pause));
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -55,6 +55,24 @@ fn a_picture_of_another_studio_is_kept_here_and_its_recipe_makes_it_again() {
     let address = url(&studio);
     let (code, models, said) = run(home.path(), &["studios", "models", &address]);
     assert_eq!((code, models.is_empty()), (Some(0), false), "{said}");
+    let (_, lines, said) = run(home.path(), &["studios", "models", &address, "--json"]);
+    let told = values(&lines).remove(0);
+    let there = get(studio.address(), "/sdcpp/v1/capabilities").ok()["model_defaults"][&models[0]].clone();
+    let sample = &there["sample_params"];
+    assert_eq!((&told["event"], &told["name"]), (&json!("model"), &json!(models[0])), "{said}");
+    for (key, value) in [
+        ("steps", &sample["sample_steps"]),
+        ("width", &there["width"]),
+        ("height", &there["height"]),
+        ("cfg", &sample["guidance"]["txt_cfg"]),
+        ("distilled_guidance", &sample["guidance"]["distilled_guidance"]),
+        ("sampler", &sample["sample_method"]),
+        ("scheduler", &sample["scheduler"]),
+        ("flow_shift", &sample["flow_shift"]),
+    ] {
+        assert_eq!(&told["defaults"][key], value, "{key}: {told}");
+    }
+    assert!(told["defaults"]["steps"].is_u64(), "{told}");
     let there = home.path().join("there.png");
     let flags = ["-m", models[0].as_str(), "--json", "-o", there.to_str().unwrap()];
     let (code, lines, said) = run(home.path(), &small(&address, "3", &flags));

@@ -1,9 +1,10 @@
 //! The lines of `atelier studios --json`.
 
+use atelier_library::Defaults;
 use serde::{Deserialize, Serialize};
 
 /// A line of `atelier studios`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum StudioLine {
@@ -20,5 +21,6 @@ pub enum StudioLine {
     Model {
         studio: String,
         name: String,
+        defaults: Defaults,
     },
 }

@@ -17,6 +17,8 @@ use super::json::StudioLine;
 use super::printer::Printer;
 use super::reporter::write_message;
 use atelier_core::paths::Paths;
+use atelier_core::recipe::PartialRecipe;
+use atelier_library::Defaults;
 use atelier_peers::{AccessToken, Browser, FoundStudio, KeptStudio, KeptStudios, Network, StudioLink};
 pub(super) use generate::{RemoteEnv, generate};
 use locate::{locate, read_kept};
@@ -209,13 +211,31 @@ fn models(word: &str, file: &Path, printer: &mut Printer<'_>, err: &mut dyn Writ
     let studio = located.studio()?;
     let models = studio.offer()?.models;
     for model in &models {
-        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: model.name.clone() })?;
+        let defaults = defaults_of(&model.defaults);
+        printer.json(&StudioLine::Model { studio: studio.name().to_owned(), name: model.name.clone(), defaults })?;
         printer.text(&model.name)?;
     }
     if models.is_empty() {
         printer.text(&format!("{} has no models.", studio.name()))?;
     }
     Ok(())
+}
+
+/// What a studio tells of the settings that suit a model, as those of a model here are told.
+fn defaults_of(told: &PartialRecipe) -> Defaults {
+    Defaults {
+        steps: told.steps,
+        cfg: told.guidance,
+        distilled_guidance: told.distilled_guidance,
+        width: told.width,
+        height: told.height,
+        sampler: told.sampler.flatten(),
+        scheduler: told.scheduler.flatten(),
+        flow_shift: told.flow_shift.flatten(),
+        eta: told.eta.flatten(),
+        clip_skip: told.clip_skip.flatten(),
+        ..Defaults::default()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Jobs that are asked for now and fetched later: sd-server's `/sdcpp/v1/*` as it is published, with
 //! events and pictures one by one beside it.
 
+mod further;
 mod request;
 
 use std::str::FromStr as _;
@@ -50,7 +51,7 @@ async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<
     let formats = json!(["png", "jpeg", "webp"]);
     let features = json!({
         "init_image": true, "mask_image": true, "control_image": true, "ip_adapter_image": false, "ref_images": true, "lora": true,
-        "vae_tiling": true, "hires": true, "cache": false, "cancel_queued": true, "cancel_generating": true,
+        "vae_tiling": true, "hires": true, "cache": true, "cancel_queued": true, "cancel_generating": true,
     });
     let defaults = model.map(defaults_of);
     let model_defaults: Map<String, Value> = list.models.iter().map(|it| (it.name.clone(), defaults_of(it))).collect();

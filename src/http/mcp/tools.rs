@@ -15,7 +15,7 @@ use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::hub::{JobView, Waiter};
 use crate::http::images::{MaskSense, base64_text, bytes_of, decode, decode_mask};
-use crate::http::pictures::{enlarge, find};
+use crate::http::pictures::{enlarge, find_start};
 use crate::http::recipe::{PICTURES, ResolvedWish, SIDES, STEPS, Wish};
 use crate::http::state::{Previews, SharedApp, blocking, outcome};
 
@@ -114,7 +114,7 @@ pub(super) async fn call(app: &SharedApp, owner: &Owner, params: Value, progress
         "generate_image" => generate(app, owner, arguments, progress).await,
         "edit_image" => edit(app, owner, arguments, progress).await,
         "upscale_image" => upscale(app, owner, arguments, progress).await,
-        "list_models" => list_models(app).await,
+        "list_models" => list_models(app, arguments).await,
         "job_status" => job_status(app, owner, arguments).await,
         name => return Err(RpcError::new(WRONG_PARAMETERS, format!("There is no tool {name} here."))),
     };
@@ -155,11 +155,14 @@ async fn generate(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: 
 
 async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Option<Progress>) -> Result<Vec<Value>, Failure> {
     let (id, image, mask) = (fields.word("image_id"), fields.take("image"), fields.take("mask"));
+    if id.is_some() && image.is_some() {
+        fields.ignore("image");
+    }
     let strength = fields.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
     let mut wish = wish(&mut fields);
     wish.notes.extend(fields.finish()?);
     let file = match &id {
-        Some(id) => Some(ImageSource::File(find(app, owner, id).await?.summary.path)),
+        Some(id) => Some(ImageSource::File(find_start(app, owner, id).await?.summary.path)),
         None => None,
     };
     let source = file.clone();
@@ -193,20 +196,23 @@ async fn upscale(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: O
     run(app, owner, made, progress).await
 }
 
-async fn list_models(app: &SharedApp) -> Result<Vec<Value>, Failure> {
+async fn list_models(app: &SharedApp, fields: Fields) -> Result<Vec<Value>, Failure> {
+    let note = fields.finish()?;
     let list = app.models().await?;
     let names: Vec<&str> = list.models.iter().map(|it| it.name.as_str()).collect();
     let said = if names.is_empty() { "There is no model here yet. Download one in Atelier.".to_owned() } else { names.join("\n") };
-    Ok(vec![text(said)])
+    Ok(std::iter::once(said).chain(note).map(text).collect())
 }
 
 async fn job_status(app: &SharedApp, owner: &Owner, mut fields: Fields) -> Result<Vec<Value>, Failure> {
     let id = fields.word("job");
-    fields.finish()?;
+    let note = fields.finish()?;
     let unknown = || Failure::not_found("Job", "There is no job of yours with this number, or it ended long ago.");
     let id = id.and_then(|id| QueuedJobId::from_str(&id).ok()).ok_or_else(unknown)?;
     let view = app.hub.job(owner, id).map_err(|_| unknown())?.borrow().clone();
-    content(&view).await
+    let mut told = content(&view).await?;
+    told.extend(note.map(text));
+    Ok(told)
 }
 
 /// Adds a job and waits for its pictures, or for as long as clients wait.

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::reply::Answer;
+use super::reply::{Answer, noted};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode, parameters};
@@ -51,7 +51,7 @@ fn read(fields: &mut Fields) -> Enlargement {
     // Which results a page shows, and parts of the restoring and of the second upscaler named above.
     fields.leave(&["show_extras_results", "codeformer_weight", "upscaler_2", "upscale_first"]);
     let target = target.filter(|_| is_by_size);
-    Enlargement { hires: HiresWish { scale, target, strength: 0.0, steps: None, upscaler: named.value }, is_cropped, notes }
+    Enlargement { hires: HiresWish { scale, target, upscaler: named.value, ..HiresWish::default() }, is_cropped, notes }
 }
 
 /// Notes as the HTML that A1111 answers; they may have names from the request.
@@ -102,10 +102,10 @@ pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extens
     if images.len() > MAX_IMAGES {
         fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
     }
+    let images = images.into_iter().enumerate().map(|(index, image)| data_of(&mut fields, index, image)).collect::<Vec<_>>();
     how.notes.extend(fields.finish()?);
     let (mut answers, mut notes) = (Vec::new(), Vec::new());
-    for mut image in images {
-        let data = image.get_mut("data").map(Value::take).unwrap_or_default();
+    for data in images {
         let image = app.decode(move || decode("imageList", &bytes_of("imageList", &data)?)).await?;
         let (text, more) = enlarge(&app, &owner, image, how.clone()).await?;
         answers.push(text);
@@ -118,11 +118,22 @@ pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extens
     Ok(Json(json!({"images": answers, "html_info": html(&notes)})))
 }
 
+/// The picture in an entry of `imageList`.
+fn data_of(fields: &mut Fields, index: usize, image: Value) -> Value {
+    let Value::Object(map) = image else { return Value::Null };
+    let mut inside = fields.inner(&["imageList", &index.to_string()], map);
+    let data = inside.take("data").unwrap_or_default();
+    // Of its file.
+    inside.leave(&["name"]);
+    fields.close(inside);
+    data
+}
+
 pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payload) -> Answer {
     let mut fields = Fields::read(&body)?;
     drop(body);
     let image = fields.take("image");
-    fields.finish()?;
+    let note = fields.finish()?;
     let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
     let text = app.decode(move || parameters("image", &bytes_of("image", &image)?)).await?;
     let read = a1111::parse(&text);
@@ -131,7 +142,7 @@ pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payloa
     if !text.is_empty() {
         items.insert("parameters".to_owned(), Value::String(text.clone()));
     }
-    Ok(Json(json!({"info": text, "items": items, "parameters": pairs})))
+    Ok(Json(noted(json!({"info": text, "items": items, "parameters": pairs}), note)))
 }
 
 #[cfg(test)]
@@ -147,6 +158,10 @@ mod tests {
         let mut fields = Fields::read(body).unwrap();
         let how = read(&mut fields);
         assert_eq!((how.notes, fields.finish().unwrap()), (Vec::new(), None));
+        let mut fields = Fields::default();
+        let data = data_of(&mut fields, 1, json!({"data": "AAAA", "name": "a.png", "rotate": 90}));
+        assert_eq!((data, data_of(&mut fields, 2, json!("AAAA"))), (json!("AAAA"), Value::Null));
+        assert!(fields.finish().unwrap().unwrap().ends_with(": imageList.1.rotate."));
         assert_eq!(html(&["<script> & more".to_owned()]), "<p>&lt;script&gt; &amp; more</p>");
     }
 }

@@ -1,11 +1,11 @@
-//! `options`: the model that an owner chose; everything else is accepted and forgotten, for each
-//! request has all its settings.
+//! `options`: the model that an owner chose. Everything else is accepted and forgotten, for each
+//! request has all its settings, and named in a note where it is not as it always is here.
 
 use axum::Extension;
 use axum::extract::State;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::reply::Answer;
+use super::reply::{Answer, noted};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::json::Json;
@@ -18,26 +18,37 @@ pub(super) async fn options(State(app): State<SharedApp>, Extension(owner): Exte
     let list = app.models().await?;
     let chosen = app.chosen_model(&owner);
     let model = model_of(&list, None, chosen.as_deref()).ok();
-    // Neither `forge_preset` nor `use_scale_latent_for_hires_fix`: clients would take this for others.
-    Ok(Json(json!({
-        "sd_model_checkpoint": model.map(|it| it.title.as_str()),
-        "sd_checkpoint_hash": model.and_then(|it| it.sha256.as_deref()),
-        "samples_format": "png",
-        "sd_vae": "Automatic",
-        "CLIP_stop_at_last_layers": 1,
-        "sd_lora": "None",
-        "control_net_unit_count": 1,
-        "show_progress_every_n_steps": 1,
-        "live_previews_enable": true,
-        "img2img_fix_steps": false,
-        "eta_noise_seed_delta": 0,
-    })))
+    let mut options = Map::from_iter([
+        ("sd_model_checkpoint".to_owned(), json!(model.map(|it| it.title.as_str()))),
+        ("sd_checkpoint_hash".to_owned(), json!(model.and_then(|it| it.sha256.as_deref()))),
+    ]);
+    options.extend(fixed().map(|(key, value)| (key.to_owned(), value)));
+    Ok(Json(Value::Object(options)))
+}
+
+/// The options that are always the same. Neither `forge_preset` nor `use_scale_latent_for_hires_fix`:
+/// clients would take this for others.
+fn fixed() -> [(&'static str, Value); 9] {
+    [
+        ("samples_format", json!("png")),
+        ("sd_vae", json!("Automatic")),
+        ("CLIP_stop_at_last_layers", json!(1)),
+        ("sd_lora", json!("None")),
+        ("control_net_unit_count", json!(1)),
+        ("show_progress_every_n_steps", json!(1)),
+        ("live_previews_enable", json!(true)),
+        ("img2img_fix_steps", json!(false)),
+        ("eta_noise_seed_delta", json!(0)),
+    ]
 }
 
 pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     let mut fields = Fields::read(&body)?;
     let wanted = fields.word("sd_model_checkpoint");
-    fields.finish()?;
+    // Clients send the whole object back; the sum is the model's.
+    fields.leave_usual(&fixed());
+    fields.leave(&["sd_checkpoint_hash"]);
+    let note = fields.finish()?;
     if let Some(wanted) = wanted {
         let mut list = app.models().await?;
         if list.model(&wanted).is_none() {
@@ -54,5 +65,5 @@ pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): 
             }
         }
     }
-    Ok(Json(json!({})))
+    Ok(Json(noted(json!({}), note)))
 }

@@ -244,7 +244,7 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
     if scale > 1.0 || target.is_some() {
         let strength = strength.unwrap_or(USUAL_HIRES_STRENGTH);
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
-        wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value });
+        wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value, ..HiresWish::default() });
     }
     it.leave_usual(&[
         ("hr_additional_modules", json!([])),

@@ -232,6 +232,23 @@ impl Recipe {
         self.hires.as_ref().map_or(size, |hires| hires.size(size))
     }
 
+    /// Sets the side of VAE tiles to a part of the final width and height, or, above 1, to that of so
+    /// many tiles in a row and in a column, as the engine's VAE counts them, by the size and overlap
+    /// that it has now. Tiles are squares, so the smaller side counts; unless both are above 0, all
+    /// stays as it is.
+    pub fn set_relative_vae_tiles(&mut self, (wide, high): (f32, f32)) {
+        /// Pixels of a value of the latent, with most VAEs.
+        const PIXELS_OF_LATENT: f32 = 8.0;
+        if wide <= 0.0 || high <= 0.0 {
+            return;
+        }
+        let overlap = self.vae_tile_overlap.unwrap_or(0.5);
+        let part = |value: f32| if value > 1.0 { 1.0 / (value - value * overlap + overlap) } else { value };
+        let (width, height) = self.final_size();
+        let side = |pixels: u32, value: f32| (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32;
+        self.vae_tile_size = Some(side(width, wide).min(side(height, high)));
+    }
+
     /// Removes the init image with the further ones, and what is said of it.
     pub fn remove_init(&mut self) {
         (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);

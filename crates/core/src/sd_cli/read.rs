@@ -387,19 +387,6 @@ impl Reader {
         }
     }
 
-    /// Tiles as a part of the picture, or so many of them, as the engine's VAE counts them.
-    fn finish_tiles(&mut self) {
-        /// Pixels of a value of the latent, with most VAEs.
-        const PIXELS_OF_LATENT: f32 = 8.0;
-        let Some((wide, high)) = self.relative_tile_size else { return };
-        let overlap = self.recipe.vae_tile_overlap.unwrap_or(0.5);
-        let part = |value: f32| if value > 1.0 { 1.0 / (value - value * overlap + overlap) } else { value };
-        let (width, height) = self.recipe.final_size();
-        let side = |pixels: u32, value: f32| (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32;
-        let side = side(width, wide).min(side(height, high));
-        self.recipe.vae_tile_size = Some(side).filter(|_| wide > 0.0 && high > 0.0).or(self.recipe.vae_tile_size);
-    }
-
     /// Tiles of Atelier are squares.
     fn set_tile_size(&mut self, text: &str) -> Result<(), String> {
         let (width, height) = sides(text, |side| whole(side)?.ok_or_else(|| tr!("core-write-a-size-such").to_owned()))?;
@@ -447,7 +434,9 @@ impl Reader {
         self.finish_cache();
         self.finish_hires();
         self.finish_upscale();
-        self.finish_tiles();
+        if let Some(parts) = self.relative_tile_size {
+            self.recipe.set_relative_vae_tiles(parts);
+        }
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], tr!("core-beside-a-vae-the"));

@@ -1,0 +1,177 @@
+//! The settings of a job beside those that every client has: guidance, noise levels, step cache,
+//! tiles, and the second pass.
+
+use atelier_core::recipe::{CacheMode, SkipLayers, StepCache, Upscale};
+use atelier_core::sentences::sentence;
+use serde_json::json;
+
+use crate::http::fields::Fields;
+use crate::http::names::{self, UpscalerName};
+use crate::http::recipe::{HiresWish, SIDES, STEPS, Wish};
+
+/// The highest timestep of a model.
+const MAX_TIMESTEP: u32 = 1000;
+/// Denoising strength of a second pass where none is asked for.
+const USUAL_HIRES_STRENGTH: f32 = 0.7;
+/// Overlap of VAE tiles that clients send where nobody chose: the engine's own.
+const USUAL_OVERLAP: f32 = 0.5;
+/// Names of no step cache.
+const NO_CACHE: [&str; 3] = ["disabled", "none", "off"];
+
+/// Reads them, and says which settings are not followed. `sample`: the fields of `sample_params`.
+pub(super) fn read(it: &mut Fields, sample: &mut Fields, wish: &mut Wish) {
+    read_guidance(sample, wish);
+    wish.further.timestep_shift = sample.within("shifted_timestep", 0..=MAX_TIMESTEP).filter(|it| *it > 0).map(Some);
+    let sigmas = read_sigmas(sample);
+    wish.further.sigmas = (!sigmas.is_empty()).then_some(sigmas);
+    read_tiles(it, wish);
+    read_cache(it, wish);
+    if it.flag("auto_resize_ref_image") == Some(false) {
+        wish.further.resize_references = Some(false);
+    }
+    if it.flag("increase_ref_index") == Some(true) {
+        wish.further.number_references = Some(true);
+    }
+    if it.flag("embed_image_metadata") == Some(false) {
+        wish.notes.push("Pictures always tell how they were made: embed_image_metadata is not followed.".to_owned());
+    }
+}
+
+fn read_guidance(sample: &mut Fields, wish: &mut Wish) {
+    let mut guidance = sample.object("guidance");
+    wish.guidance = guidance.decimal("txt_cfg").filter(|it| *it >= 0.0);
+    wish.distilled_guidance = guidance.decimal("distilled_guidance").filter(|it| *it >= 0.0);
+    // Clients that have no field for it send the other one's value.
+    let of_image = guidance.decimal("img_cfg").filter(|it| *it >= 0.0 && Some(*it) != wish.guidance);
+    wish.further.image_guidance = of_image.map(Some);
+    let mut slg = guidance.object("slg");
+    let layers: Vec<u32> =
+        slg.list("layers").iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()).take(SkipLayers::MAX_LAYERS).collect();
+    let usual = SkipLayers::default();
+    let (start, end) = (slg.decimal("layer_start").unwrap_or(usual.start), slg.decimal("layer_end").unwrap_or(usual.end));
+    if let Some(scale) = slg.decimal("scale").filter(|scale| *scale > 0.0) {
+        wish.further.skip_layers = Some(Some(SkipLayers { scale, layers, start, end }));
+    }
+    guidance.close(slg);
+    sample.close(guidance);
+}
+
+/// Noise levels, one more than there are steps; none where nobody chose.
+fn read_sigmas(it: &mut Fields) -> Vec<f32> {
+    let sigmas = it.list("custom_sigmas");
+    if sigmas.len() > *STEPS.end() as usize + 1 {
+        it.fault("custom_sigmas", format!("There are more than {} noise levels.", STEPS.end() + 1));
+        return Vec::new();
+    }
+    let read: Option<Vec<f32>> = sigmas.iter().map(|it| it.as_f64().map(|it| it as f32).filter(|it| it.is_finite())).collect();
+    if read.is_none() {
+        it.fault("custom_sigmas", "It is not a list of numbers.");
+    }
+    read.unwrap_or_default()
+}
+
+/// Reads the tiles in which pictures are decoded.
+fn read_tiles(it: &mut Fields, wish: &mut Wish) {
+    let mut tiles = it.object("vae_tiling_params");
+    if tiles.flag("enabled") == Some(true) {
+        wish.further.vae_tiling = Some(true);
+        // 0 or less is the engine's own.
+        let side = |tiles: &mut Fields, key: &str| tiles.whole(key).and_then(|side| u32::try_from(side).ok()).unwrap_or_default();
+        let (wide, high) = (side(&mut tiles, "tile_size_x"), side(&mut tiles, "tile_size_y"));
+        if let Some(side) = [wide, high].into_iter().filter(|side| *side > 0).min() {
+            wish.further.vae_tile_size = Some(Some(side));
+            if wide != high {
+                wish.notes.push(format!("Tiles of the VAE are squares here, of {side}: tile_size_x and tile_size_y are not the same."));
+            }
+        }
+        let overlap = tiles.decimal("target_overlap").filter(|overlap| *overlap != USUAL_OVERLAP);
+        wish.further.vae_tile_overlap = overlap.map(Some);
+        let mut part = |key: &str| tiles.decimal(key).filter(|part| *part > 0.0);
+        let parts = [part("rel_size_x"), part("rel_size_y")];
+        wish.relative_vae_tiles = parts[0].zip(parts[1]);
+        if wish.relative_vae_tiles.is_none() {
+            for (key, part) in ["rel_size_x", "rel_size_y"].into_iter().zip(parts) {
+                if part.is_some() {
+                    wish.notes.push(format!("{key} has no effect without the other side."));
+                }
+            }
+        }
+        // Of moving pictures.
+        tiles.leave_usual(&[("temporal_tiling", json!(false)), ("extra_tiling_args", json!(""))]);
+    } else {
+        tiles.leave_all();
+    }
+    it.close(tiles);
+}
+
+/// Reads the step cache, as sd-cli writes its options and its mask. What its kind has no use for is
+/// left, and so named as unread.
+fn read_cache(it: &mut Fields, wish: &mut Wish) {
+    let Some(name) = it.word("cache_mode").filter(|name| !NO_CACHE.iter().any(|it| name.eq_ignore_ascii_case(it))) else {
+        // Of a cache that is off.
+        it.leave(&["cache_option", "scm_mask", "scm_policy_dynamic"]);
+        return;
+    };
+    let mode = match name.parse::<CacheMode>() {
+        Ok(mode) => mode,
+        Err(unknown) => {
+            it.fault("cache_mode", sentence(&unknown.to_string()));
+            return;
+        }
+    };
+    let mut cache = StepCache::of(mode);
+    match it.word("cache_option").map(|text| StepCache::read_options(&text)) {
+        Some(Ok(options)) => cache.options = options,
+        Some(Err(reason)) => it.fault("cache_option", sentence(&reason)),
+        None => {}
+    }
+    // What clients send where nobody chose.
+    it.leave_usual(&[("scm_mask", json!("")), ("scm_policy_dynamic", json!(true))]);
+    if mode.has_mask() {
+        match it.word("scm_mask").map(|text| StepCache::read_mask(&text)) {
+            Some(Ok(mask)) => cache.mask = mask,
+            Some(Err(reason)) => it.fault("scm_mask", sentence(&reason)),
+            None => {}
+        }
+        if !cache.mask.is_empty() {
+            cache.is_mask_static = it.flag("scm_policy_dynamic") == Some(false);
+        }
+    }
+    wish.further.step_cache = Some(Some(cache));
+}
+
+/// Reads the second pass.
+pub(super) fn read_hires(it: &mut Fields, wish: &mut Wish) {
+    let mut hires = it.object("hires");
+    if hires.flag("enabled") == Some(true) {
+        // What clients send where nobody chose.
+        hires.leave_usual(&[
+            ("target_width", json!(0)),
+            ("target_height", json!(0)),
+            ("upscale_tile_size", json!(0)),
+            ("upscale_tile_size", json!(128)),
+        ]);
+        let named = names::upscaler(&hires.word("upscaler").unwrap_or_default());
+        wish.notes.extend(named.note);
+        // Of a model that upscales; else it is left, and so named as unread.
+        let has_tiles = matches!(named.value, UpscalerName::Model(_));
+        let tile_size = if has_tiles { hires.within("upscale_tile_size", Upscale::TILES) } else { None };
+        let (width, height) = (hires.within("target_width", SIDES), hires.within("target_height", SIDES));
+        wish.hires = Some(HiresWish {
+            scale: hires.decimal("scale").unwrap_or(2.0).clamp(1.0, 4.0),
+            // As sd-server: one side is both.
+            target: width.or(height).zip(height.or(width)),
+            strength: hires.decimal("denoising_strength").unwrap_or(USUAL_HIRES_STRENGTH).clamp(0.0, 1.0),
+            steps: hires.within("steps", 0..=*STEPS.end()).filter(|steps| *steps > 0),
+            sigmas: read_sigmas(&mut hires),
+            upscaler: named.value,
+            tile_size,
+        });
+    } else {
+        hires.leave_all();
+    }
+    it.close(hires);
+}
+
+#[cfg(test)]
+mod tests;
