@@ -213,7 +213,7 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out
     #[cfg(unix)]
     fn where_more_fail_than_by_chance_none_runs_again() {
         let folder = tempfile::tempdir().unwrap();
-        let list: String = (0..=MAX_RERUNS).flat_map(|_| ["    a::fails\n"]).collect();
+        let list = "    a::fails\n".repeat(MAX_RERUNS + 1);
         fs::write(folder.path().join("printed"), format!("\nfailures:\n{list}\n")).unwrap();
         let failed = run(&script(folder.path(), "cat printed; exit 101"), &folder.path().join("output")).failed;
         assert!(failed.len() == MAX_RERUNS + 1 && failed.iter().all(|test| test.again.is_none()), "{failed:?}");

@@ -1,6 +1,7 @@
 //! Runs the test programs, two at a time where the machine has room for two, and prints what each
 //! printed as a whole once it has ended.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
@@ -112,7 +113,7 @@ fn schedule(mut programs: Vec<TestProgram>, times: &TestTimes) -> (Vec<TestProgr
     programs.sort_by_cached_key(|program| {
         let name = program.name();
         let place = LONGEST.iter().position(|it| *it == name).unwrap_or(LONGEST.len());
-        (std::cmp::Reverse(times.last(&name)), place)
+        (Reverse(times.last(&name)), place)
     });
     programs.into_iter().partition(|program| reason_alone(&program.name()).is_none())
 }
