@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// The most that ARCHITECTURE.md may have, in bytes: one reading.
 const MAX_ARCHITECTURE_BYTES: usize = 15_000;
-/// Folders of the repository that hold no pages of ours.
-const NOT_OURS: [&str; 4] = [".git", "target", "corpus", "node_modules"];
+/// Folders of the repository that hold no pages of ours; hidden ones hold none either, and may be
+/// folders of a test that runs at this moment.
+const NOT_OURS: [&str; 3] = ["target", "corpus", "node_modules"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,7 +22,11 @@ fn pages() -> Vec<PathBuf> {
     let (mut pages, mut folders) = (Vec::new(), vec![root().to_owned()]);
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
-            if path.is_dir() && !NOT_OURS.contains(&path.file_name().unwrap().to_str().unwrap()) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.starts_with('.') || NOT_OURS.contains(&name) {
+                continue;
+            }
+            if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 pages.push(path);

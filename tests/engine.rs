@@ -67,8 +67,11 @@ fn a_job_tells_its_phases_in_order_with_the_bytes_of_each_module_and_where_the_t
     assert!(steps.windows(2).all(|pair| pair[0].done as f32 + pair[0].fraction <= pair[1].done as f32 + pair[1].fraction), "{steps:?}");
     assert!(steps.iter().any(|step| step.done == 3));
     let End::Done { timings, .. } = said.end() else { panic!("{:?}", said.end()) };
-    let parts = timings.load_secs + timings.encode_secs + timings.denoise_secs + timings.decode_secs;
-    assert!(parts <= timings.total_secs && parts > 0.9 * timings.total_secs, "{timings:?}");
+    let parts = [timings.load_secs, timings.encode_secs, timings.denoise_secs, timings.decode_secs];
+    let (sum, total) = (parts.iter().sum::<f64>(), timings.total_secs);
+    assert!(parts.iter().all(|secs| *secs > 0.0) && sum <= total, "{timings:?}");
+    // After the last phase another test program may have the processor for a while.
+    assert!(total - sum < 0.1 * total + 0.2, "{timings:?}");
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn verbose_shows_the_engines_log() {
 
 /// Waits for what another thread is bound to do.
 fn until(what: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(5);
     while !what() {
         assert!(Instant::now() < deadline, "it never came");
         thread::yield_now();

@@ -68,8 +68,9 @@ mod trials;
 mod typing;
 mod vision;
 
-/// Longest wait for a thread to answer; a machine that is busy may need it.
-const LONG: Duration = Duration::from_mins(1);
+/// Longest wait for a thread to answer; a machine that is busy may need it: another test program runs
+/// beside this one.
+const LONG: Duration = Duration::from_mins(5);
 
 /// The window in a test, with the engine's end of the channel.
 struct Studio {

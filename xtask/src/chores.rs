@@ -6,13 +6,13 @@ use std::process::Command;
 use crate::cargo::{cargo, finish, root, target_folder};
 use crate::display;
 use crate::failure::Failure;
-use crate::flaky::FlakyTests;
 use crate::install::{ensure_components, ensure_installed};
 use crate::installed::Installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};
 use crate::stages::Stages;
 use crate::stale_engine::remove_stale_engines;
+use crate::test_run;
 use crate::vulkan;
 
 /// Everything is linted and tested with one set of features, so that it is built once. This one
@@ -40,24 +40,23 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     finish(&mut command)
 }
 
-/// Checks format and lints, and runs all tests, what failed once more; prints the duration of each
-/// step.
+/// Checks format, lints and documentation, and runs all tests, what failed once more; prints the
+/// duration of each step.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
     remove_stale_engines()?;
     remove_old_homes();
     let mut stages = Stages::default();
-    let result = check(&mut stages).and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet"))).and_then(|()| {
-        let mut command = tests();
-        let flaky = FlakyTests::record(&mut command)?;
-        let mut running = Stages::start("tests", command.arg("--no-fail-fast").arg("--").args(&options.rest))?;
-        flaky.wait_for_first_program(&mut running.child);
-        // Tests leave a good part of the processor idle.
-        let beside = Stages::start_beside("documentation", &documentation());
-        let result = stages.finish(running);
-        result.and(flaky.report()).and(beside.and_then(|beside| stages.finish(beside)))
-    });
+    let result = check(&mut stages)
+        .and_then(|()| stages.run("documentation", &mut documentation()))
+        .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
+        .and_then(|()| {
+            let programs = stages.measure("tests", || test_run::run(tests().arg("--tests"), options));
+            let mut documented = tests();
+            documented.args(["--doc", "--no-fail-fast", "--"]).args(&options.rest);
+            programs.and(stages.run("tests in the documentation", &mut documented))
+        });
     eprint!("\n{}", stages.table());
     result
 }

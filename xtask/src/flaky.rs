@@ -1,138 +1,84 @@
 //! Tests that fail by chance: what fails is run once more, alone, and what then passes is named
 //! instead of ending the run.
 //!
-//! Cargo starts every test program through this one (`runner` in its configuration), so a second
-//! run has the first one's folder and environment. A flaky test is a defect all the same: it is
-//! printed with its first failure, and [`MAX_FLAKY`] of them are the most a run may have.
+//! A flaky test is a defect all the same: it is printed with its first failure, and [`MAX_FLAKY`]
+//! of them are the most a run may have.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::thread;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, process};
 
-use crate::cargo::target_folder;
-use crate::failure::Failure;
-use crate::test_times;
+use crate::test_programs::TestProgram;
 
-/// The first word of a command line by which cargo starts a test program through this one.
-pub(crate) const RUN_TEST: &str = "run-test";
 /// Most flaky tests of a run that succeeds.
-const MAX_FLAKY: usize = 2;
+pub(crate) const MAX_FLAKY: usize = 2;
 /// Most tests of one program that run again: where more fail, chance is not the cause.
 const MAX_RERUNS: usize = 10;
 /// Most characters of a first failure that are printed again.
 const MAX_FAILURE_CHARACTERS: usize = 4000;
-/// Names the file to which flaky tests are appended.
-const RECORD_VARIABLE: &str = "ATELIER_FLAKY_TESTS";
-/// Time between two looks at what a test program has printed.
-const PRINT_INTERVAL: Duration = Duration::from_millis(50);
 /// Words for the tests that also hold where one of them runs alone.
 const KEPT_WORDS: [&str; 4] = ["--ignored", "--include-ignored", "--nocapture", "--show-output"];
 
-/// The flaky tests of one run of cargo.
-pub(crate) struct FlakyTests {
-    record: PathBuf,
+/// A test, or a program as a whole, that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FailedTest {
+    pub(crate) name: String,
+    /// What it printed the first time; empty where more failed than are run again.
+    pub(crate) failure: String,
+    /// Words for its program by which it runs once more; `None` where it does not.
+    pub(crate) again: Option<Vec<String>>,
 }
 
-impl FlakyTests {
-    /// Lets cargo start its test programs through this one.
-    pub(crate) fn record(cargo: &mut Command) -> Result<Self, Failure> {
-        let record = target_folder().join(format!("flaky-{}", process::id()));
-        let problem = |error: io::Error| Failure::new(format!("{} cannot be written: {error}", record.display()));
-        fs::create_dir_all(target_folder()).map_err(problem)?;
-        File::create(&record).map_err(problem)?;
-        let program = env::current_exe().map_err(|error| Failure::new(format!("The path of this program is unknown: {error}")))?;
-        // Quotes of TOML that know no escapes, for the backslashes of Windows.
-        cargo.args(["--config", &format!("target.'cfg(all())'.runner = ['{}', '{RUN_TEST}']", program.display())]);
-        cargo.env(RECORD_VARIABLE, &record);
-        Ok(Self { record })
-    }
-
-    /// Waits until the first test program runs, or all of it is over: cargo holds the lock of the
-    /// target folder until then.
-    pub(crate) fn wait_for_first_program(&self, cargo: &mut Child) {
-        let is_running = || self.record.with_extension("output").exists() || test_times::file_of(&self.record).exists();
-        while !is_running() && cargo.try_wait().is_ok_and(|ended| ended.is_none()) {
-            thread::sleep(PRINT_INTERVAL);
-        }
-    }
-
-    /// Prints them, and the programs that took longest. Fails where there are more than
-    /// [`MAX_FLAKY`] flaky tests.
-    pub(crate) fn report(self) -> Result<(), Failure> {
-        eprint!("\n{}", test_times::take(&self.record));
-        let text = fs::read_to_string(&self.record).unwrap_or_default();
-        // Otherwise it stays in the target folder, where it does no harm.
-        let _ = fs::remove_file(&self.record);
-        let count = text.lines().filter(|line| line.starts_with(ENTRY)).count();
-        if count > 0 {
-            eprint!("\nFLAKY: failed once, then passed alone. Each is a defect to be mended before anything else.\n\n{text}");
-        }
-        if count > MAX_FLAKY {
-            return Err(Failure::new(format!("{count} tests are flaky; a run may have {MAX_FLAKY}.")));
-        }
-        Ok(())
-    }
+/// How a test program ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// What it printed.
+    pub(crate) text: String,
+    pub(crate) duration: Duration,
+    pub(crate) failed: Vec<FailedTest>,
 }
 
-/// How a flaky test's entry begins.
-const ENTRY: &str = "== ";
-
-/// Runs a test program, and once more what failed in it. `words`: the program and its arguments.
-pub(crate) fn run_test(words: &[String]) -> ExitCode {
-    let Some(record) = env::var_os(RECORD_VARIABLE) else {
-        eprintln!("`{RUN_TEST}` is for `cargo xtask test` alone.");
-        return ExitCode::from(2);
-    };
-    match run(words, Path::new(&record)) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("{} cannot be run: {error}", words.first().map_or("", String::as_str));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(words: &[String], record: &Path) -> io::Result<u8> {
-    let output = record.with_extension("output");
-    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
-    let name = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+/// Runs a test program. Its output waits in the file `output`.
+pub(crate) fn run(program: &TestProgram, output: &Path) -> Outcome {
     let start = Instant::now();
-    let Ending { status, text } = run_once(program, arguments, &output)?;
-    test_times::add(record, &name, start.elapsed())?;
-    if status.success() {
-        return Ok(0);
-    }
-    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    let failed = failed_tests(&text);
-    if failed.len() > MAX_RERUNS {
-        return Ok(code);
-    }
-    // A program that crashed, or has no tests of its own, runs again as a whole.
-    let reruns: Vec<(String, String, Vec<String>)> = if failed.is_empty() {
-        vec![(name, format!("{status}\n{}", tail(&text)), arguments.to_vec())]
-    } else {
-        failed.iter().map(|test| (format!("{name}: {test}"), failure_of(&text, test), alone(arguments, test))).collect()
-    };
-    let mut still_fails = false;
-    for (name, failure, arguments) in reruns {
-        println!("\n{name} failed and runs once more, alone.");
-        if run_once(program, &arguments, &output)?.status.success() {
-            append(record, &name, &failure)?;
-        } else {
-            still_fails = true;
+    let Ending { status, text } = match run_once(program, &program.arguments, output) {
+        Ok(ending) => ending,
+        Err(error) => {
+            let failed = FailedTest { name: program.name(), failure: unstarted(&error), again: None };
+            return Outcome { failed: vec![failed], ..Outcome::default() };
         }
-    }
-    Ok(if still_fails { code } else { 0 })
+    };
+    let duration = start.elapsed();
+    let failed = if status.success() { Vec::new() } else { failures(program, status, &text) };
+    Outcome { text, duration, failed }
 }
 
-fn append(record: &Path, name: &str, failure: &str) -> io::Result<()> {
-    // Lines of a failure are set in, so that none is taken for an entry.
-    let failure = failure.replace('\n', "\n    ");
-    OpenOptions::new().append(true).open(record)?.write_all(format!("{ENTRY}{name}\n    {failure}\n\n").as_bytes())
+/// Runs once more what failed in a program: whether it passes, and what it prints.
+pub(crate) fn run_again(program: &TestProgram, arguments: &[String], output: &Path) -> (bool, String) {
+    run_once(program, arguments, output).map_or_else(|error| (false, unstarted(&error)), |it| (it.status.success(), it.text))
+}
+
+fn unstarted(error: &io::Error) -> String {
+    format!("It cannot be run: {error}")
+}
+
+/// What failed in a program that ended with `status` and printed `text`.
+fn failures(program: &TestProgram, status: ExitStatus, text: &str) -> Vec<FailedTest> {
+    let name = program.name();
+    let tests = failed_tests(text);
+    // A program that crashed, or has no tests of its own, runs again as a whole.
+    if tests.is_empty() {
+        return vec![FailedTest { name, failure: format!("{status}\n{}", tail(text)), again: Some(program.arguments.clone()) }];
+    }
+    let by_chance = tests.len() <= MAX_RERUNS;
+    let failed = |test: &String| FailedTest {
+        name: format!("{name}: {test}"),
+        failure: if by_chance { failure_of(text, test) } else { String::new() },
+        again: by_chance.then(|| alone(&program.arguments, test)),
+    };
+    tests.iter().map(failed).collect()
 }
 
 /// How a run ended, and what it printed.
@@ -141,28 +87,17 @@ struct Ending {
     text: String,
 }
 
-/// Runs a test program and prints what it prints. By a file and not a pipe: a process that a test
-/// left behind would hold a pipe open.
-fn run_once(program: &str, arguments: &[String], output: &Path) -> io::Result<Ending> {
+/// Runs a test program to its end. By a file and not a pipe: a process that a test left behind would
+/// hold a pipe open.
+fn run_once(program: &TestProgram, arguments: &[String], output: &Path) -> io::Result<Ending> {
     let written = File::create(output)?;
-    let mut read = File::open(output)?;
     // The two share one position, so neither overwrites the other's lines.
     let errors = written.try_clone()?;
-    let mut child = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(written).stderr(errors).spawn()?;
-    let mut bytes = Vec::new();
-    let status = loop {
-        let ended = child.try_wait()?;
-        let known = bytes.len();
-        read.read_to_end(&mut bytes)?;
-        let mut out = io::stdout().lock();
-        out.write_all(&bytes[known..]).and_then(|()| out.flush())?;
-        match ended {
-            Some(status) => break status,
-            None => thread::sleep(PRINT_INTERVAL),
-        }
-    };
-    fs::remove_file(output)?;
-    Ok(Ending { status, text: String::from_utf8_lossy(&bytes).into_owned() })
+    let status = program.command(arguments).stdin(Stdio::null()).stdout(written).stderr(errors).spawn()?.wait()?;
+    let text = String::from_utf8_lossy(&fs::read(output)?).into_owned();
+    // A process that was left behind writes on into a file that nobody reads.
+    let _ = fs::remove_file(output);
+    Ok(Ending { status, text })
 }
 
 /// The tests that failed, as the last list of failures names them.
@@ -192,7 +127,11 @@ fn alone(arguments: &[String], test: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use std::process::Command;
+
     use super::*;
+    use crate::test_programs::tests::program;
 
     const OUTPUT: &str = "
 running 3 tests
@@ -231,26 +170,60 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out
         assert_eq!(alone(&words, "a::b"), ["--include-ignored", "--exact", "--test-threads=1", "a::b"]);
     }
 
+    /// A script that runs in its own folder.
     #[cfg(unix)]
-    fn script(folder: &Path, text: &str) -> Vec<String> {
-        let path = folder.join("script");
-        fs::write(&path, text).unwrap();
-        vec!["/bin/sh".to_owned(), path.display().to_string(), folder.display().to_string()]
+    fn script(folder: &Path, text: &str) -> TestProgram {
+        let [written, path] = ["text", "script-00ff"].map(|name| folder.join(name));
+        fs::write(&written, format!("#!/bin/sh\n{text}\n")).unwrap();
+        // Another process writes it: a file that is open for writing here cannot be run.
+        let installed = Command::new("install").args(["-m", "755"]).args([&written, &path]).status();
+        assert!(installed.unwrap().success());
+        program(&path.display().to_string(), &[], folder, &[("CARGO_PKG_NAME", "own")])
     }
 
     #[test]
     #[cfg(unix)]
-    fn what_passes_the_second_time_does_not_fail_the_run() {
+    fn a_program_without_a_list_of_failures_runs_again_as_a_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let once = script(folder.path(), "test -e \"$1/again\" && exit 0; touch \"$1/again\"; exit 101");
-        let record = folder.path().join("record");
-        fs::write(&record, "").unwrap();
-        assert_eq!(run(&once, &record).unwrap(), 0);
-        assert!(fs::read_to_string(&record).unwrap().starts_with("== sh\n    exit status: 101\n"));
-        fs::write(&record, "").unwrap();
-        let always = script(folder.path(), "exit 101");
-        assert_eq!(run(&always, &record).unwrap(), 101);
-        assert_eq!(fs::read_to_string(&record).unwrap(), "");
+        let output = folder.path().join("output");
+        let once = script(folder.path(), "echo out; test -e again && exit 0; touch again; exit 101");
+        let Outcome { text, failed, .. } = run(&once, &output);
+        assert_eq!(text, "out\n");
+        let whole = FailedTest { name: "own/script".into(), failure: "exit status: 101\nout".into(), again: Some(Vec::new()) };
+        assert_eq!(failed, [whole]);
+        assert_eq!(run_again(&once, &[], &output), (true, "out\n".to_owned()));
+        assert!(run(&once, &output).failed.is_empty() && !output.exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn each_test_that_failed_runs_again_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        fs::write(folder.path().join("printed"), OUTPUT).unwrap();
+        let program = script(folder.path(), "case \"$*\" in *--exact*a::fails) ;; *--exact*) exit 101;; *) cat printed; exit 101;; esac");
+        let failed = run(&program, &output).failed;
+        assert_eq!(failed.iter().map(|test| test.name.as_str()).collect::<Vec<_>>(), ["own/script: a::fails", "own/script: b::fails"]);
+        assert!(failed[0].failure.ends_with("left is not right"));
+        let passes = |test: &FailedTest| run_again(&program, test.again.as_ref().unwrap(), &output).0;
+        assert_eq!(failed.iter().map(passes).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn where_more_fail_than_by_chance_none_runs_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = "    a::fails\n".repeat(MAX_RERUNS + 1);
+        fs::write(folder.path().join("printed"), format!("\nfailures:\n{list}\n")).unwrap();
+        let failed = run(&script(folder.path(), "cat printed; exit 101"), &folder.path().join("output")).failed;
+        assert!(failed.len() == MAX_RERUNS + 1 && failed.iter().all(|test| test.again.is_none()), "{failed:?}");
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let outcome = run(&program("/no/such/program", &[], folder.path(), &[]), &folder.path().join("output"));
+        assert!(outcome.failed[0].failure.starts_with("It cannot be run") && outcome.failed[0].again.is_none(), "{outcome:?}");
     }
 
     #[test]
@@ -258,24 +231,11 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out
     fn a_process_that_a_test_left_behind_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        let words = script(folder.path(), "echo out; echo err >&2; sleep 600 & echo $! > \"$1/left\"");
-        let ending = run_once("/bin/sh", &words[1..], &folder.path().join("output")).unwrap();
+        let leaving = script(folder.path(), "echo out; echo err >&2; sleep 600 & echo $! > left");
+        let ending = run_once(&leaving, &leaving.arguments, &folder.path().join("output")).unwrap();
         assert!(ending.status.success() && started.elapsed() < Duration::from_mins(5));
         assert_eq!(ending.text, "out\nerr\n");
         let left = fs::read_to_string(folder.path().join("left")).unwrap();
         assert!(Command::new("kill").arg(left.trim()).status().unwrap().success());
-    }
-
-    #[test]
-    fn three_flaky_tests_fail_the_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let record = |count: usize| {
-            let record = folder.path().join("record");
-            fs::write(&record, format!("{ENTRY}x: y\n    == text of the failure\n\n").repeat(count)).unwrap();
-            FlakyTests { record }
-        };
-        assert_eq!(record(0).report(), Ok(()));
-        assert_eq!(record(2).report(), Ok(()));
-        assert!(record(3).report().is_err());
     }
 }

@@ -29,6 +29,8 @@ mod shader_compiler;
 mod soak;
 mod stages;
 mod stale_engine;
+mod test_programs;
+mod test_run;
 mod test_times;
 mod vulkan;
 mod windows_toolchain;
@@ -39,8 +41,8 @@ use options::{Chore, Options};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((flaky::RUN_TEST, rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return flaky::run_test(rest);
+    if let Some((test_programs::LIST_TEST, rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return test_programs::list_test(rest);
     }
     let options = match Options::parse(words) {
         Ok(options) => options,

@@ -1,5 +1,6 @@
 //! The command line of `cargo xtask`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::format::Format;
@@ -34,6 +35,7 @@ Options, before `--`:
 
   -y, --yes          install what is missing without asking (CI=true means the same)
       --no-check     do not look for what is missing
+      --jobs N       test: run N test programs at a time (usually two, or one where cores or memory are few)
       --release      run: build with every optimisation
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
       --program FILE package, test --packages, gpu-kit: pack this program, which was built before; test --soak: try it";
@@ -71,6 +73,8 @@ pub(crate) struct Options {
     pub(crate) clients: bool,
     /// `test`: only a server under load, which is killed.
     pub(crate) soak: bool,
+    /// `test`: programs at a time, instead of what the machine has room for.
+    pub(crate) jobs: Option<NonZeroUsize>,
     pub(crate) features: Option<String>,
     /// `test`: packages instead of the sources.
     pub(crate) packages: bool,
@@ -119,6 +123,7 @@ impl Options {
             clients: false,
             soak: false,
             packages: false,
+            jobs: None,
             features: None,
             formats: Vec::new(),
             program: None,
@@ -133,6 +138,10 @@ impl Options {
                 "--vulkan" if chore == Chore::Test => options.vulkan = true,
                 "--clients" if chore == Chore::Test => options.clients = true,
                 "--soak" if chore == Chore::Test => options.soak = true,
+                "--jobs" if chore == Chore::Test => {
+                    let jobs = words.next().and_then(|it| it.parse().ok());
+                    options.jobs = Some(jobs.ok_or("`--jobs` is followed by a number of test programs, at least 1.")?);
+                }
                 "--features" if matches!(chore, Chore::Run | Chore::Bench | Chore::Sheet) => {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
@@ -197,6 +206,8 @@ mod tests {
         let soak = parse("test --soak --program x -- --minutes 60 --figures").unwrap();
         assert!(soak.soak && soak.program.is_some() && parse("bench --soak").is_err());
         assert_eq!(soak.rest, ["--minutes", "60", "--figures"]);
+        assert_eq!(parse("test --jobs 3 -- x").unwrap().jobs, NonZeroUsize::new(3));
+        assert!(parse("test --jobs 0").is_err() && parse("test --jobs").is_err() && parse("run --jobs 2").is_err());
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

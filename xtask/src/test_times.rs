@@ -1,51 +1,68 @@
-//! How long each test program took, so that what makes a run long is seen.
+//! How long each test program took, so that the next run starts with the longest, and what makes a
+//! run long is seen.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, io};
 
 use crate::stages::format_duration;
 
 /// Programs that are named.
 const MAX_SHOWN: usize = 15;
 
-/// The file beside a run's record.
-pub(crate) fn file_of(record: &Path) -> PathBuf {
-    record.with_extension("times")
+/// Times of test programs by their names, of this run and the last.
+pub(crate) struct TestTimes {
+    file: PathBuf,
+    last: BTreeMap<String, Duration>,
+    now: BTreeMap<String, Duration>,
 }
 
-/// Appends the time of a program to the file beside a run's record.
-pub(crate) fn add(record: &Path, program: &str, duration: Duration) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(file_of(record))?;
-    writeln!(file, "{} {program}", duration.as_millis())
-}
-
-/// Removes the file beside a run's record; a table of the slowest programs in it.
-pub(crate) fn take(record: &Path) -> String {
-    let path = file_of(record);
-    let text = fs::read_to_string(&path).unwrap_or_default();
-    // Otherwise it stays in the target folder, where it does no harm.
-    let _ = fs::remove_file(&path);
-    table(&text)
-}
-
-fn table(text: &str) -> String {
-    let entry = |line: &str| {
-        let (millis, program) = line.split_once(' ')?;
-        // Cargo ends its names in a hash.
-        let name = program.rsplit_once('-').map_or(program, |(name, _)| name);
-        Some((Duration::from_millis(millis.parse().ok()?), name.to_owned()))
-    };
-    let mut all: Vec<(Duration, String)> = text.lines().filter_map(entry).collect();
-    all.sort_by(|one, other| other.cmp(one));
-    all.truncate(MAX_SHOWN);
-    let mut table = String::from("Slowest test programs:\n");
-    for (duration, name) in all {
-        let _ = writeln!(table, "  {:>9}  {name}", format_duration(duration));
+impl TestTimes {
+    /// Reads those of the last run. What cannot be read only costs the order.
+    pub(crate) fn load(file: PathBuf) -> Self {
+        let entry = |line: &str| {
+            let (millis, name) = line.split_once(' ')?;
+            Some((name.to_owned(), Duration::from_millis(millis.parse().ok()?)))
+        };
+        let last = fs::read_to_string(&file).unwrap_or_default().lines().filter_map(entry).collect();
+        Self { file, last, now: BTreeMap::new() }
     }
-    table
+
+    /// Time of a program in the last run.
+    pub(crate) fn last(&self, name: &str) -> Option<Duration> {
+        self.last.get(name).copied()
+    }
+
+    /// Adds a time of this run. Of two programs with one name the longer counts.
+    pub(crate) fn add(&mut self, name: String, duration: Duration) {
+        let known = self.now.entry(name).or_default();
+        *known = duration.max(*known);
+    }
+
+    /// Keeps what is known for the next run.
+    pub(crate) fn save(&self) -> io::Result<()> {
+        let mut all = self.last.clone();
+        all.extend(self.now.clone());
+        let mut lines = String::new();
+        for (name, duration) in all {
+            let _ = writeln!(lines, "{} {name}", duration.as_millis());
+        }
+        fs::write(&self.file, lines)
+    }
+
+    /// Table of the slowest programs of this run.
+    pub(crate) fn table(&self) -> String {
+        let mut all: Vec<_> = self.now.iter().map(|(name, duration)| (*duration, name)).collect();
+        all.sort_by(|one, other| other.cmp(one));
+        all.truncate(MAX_SHOWN);
+        let mut table = String::from("Slowest test programs:\n");
+        for (duration, name) in all {
+            let _ = writeln!(table, "  {:>9}  {name}", format_duration(duration));
+        }
+        table
+    }
 }
 
 #[cfg(test)]
@@ -53,12 +70,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slowest_come_first_by_the_name_of_their_file() {
+    fn the_slowest_come_first() {
+        let mut times = TestTimes::load("/no/such/file".into());
+        times.add("atelier/stress".into(), Duration::from_secs(5));
+        times.add("atelier/queue_kills".into(), Duration::from_secs(61));
+        times.add("atelier/queue_kills".into(), Duration::from_secs(1));
+        assert_eq!(times.table(), "Slowest test programs:\n       1:01  atelier/queue_kills\n      5.0 s  atelier/stress\n");
+        assert_eq!(times.last("atelier/stress"), None);
+    }
+
+    #[test]
+    fn the_next_run_knows_the_times_of_this_one_and_of_what_it_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        let record = folder.path().join("flaky-7");
-        add(&record, "stress-00ff", Duration::from_secs(5)).unwrap();
-        add(&record, "queue_kills-11ff", Duration::from_secs(61)).unwrap();
-        assert_eq!(take(&record), "Slowest test programs:\n       1:01  queue_kills\n      5.0 s  stress\n");
-        assert!(fs::read_dir(folder.path()).unwrap().next().is_none());
+        let file = folder.path().join("times");
+        fs::write(&file, "7000 atelier/a\nnonsense\n1 atelier/b\n").unwrap();
+        let mut times = TestTimes::load(file.clone());
+        times.add("atelier/b".into(), Duration::from_secs(2));
+        times.save().unwrap();
+        let next = TestTimes::load(file);
+        assert_eq!(next.last("atelier/a"), Some(Duration::from_secs(7)));
+        assert_eq!(next.last("atelier/b"), Some(Duration::from_secs(2)));
     }
 }
