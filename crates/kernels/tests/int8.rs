@@ -91,7 +91,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 fn every_level_is_the_plain_loops_and_near_the_product() {
     let mut random = Random(1);
     for format in Format::ALL {
-        for (tokens, features, depth) in [(1, 1, 32), (3, 7, 64), (4, 8, 96), (5, 17, 32), (9, 33, 320), (2, 70, 1280)] {
+        for (tokens, features, depth) in [(1, 1, 32), (3, 7, 64), (4, 8, 96), (5, 17, 32), (9, 33, 320), (2, 70, 1280), (140, 3, 24_576)] {
             let (weights, values) = weights(format, features * depth, &mut random);
             let activations: Vec<f32> = (0..tokens * depth).map(|_| random.value()).collect();
             let case = Case { format, tokens, features, depth, weights, activations };
@@ -142,5 +142,21 @@ fn what_is_not_finite_stays_so_and_zeros_are_zeros() {
             let got = case.computed(level, 1)[0];
             assert!(if is_nan { got.is_nan() } else { got == 0.0 }, "{level:?}: {got}");
         }
+    }
+}
+
+#[test]
+fn a_level_goes_with_vectors_that_are_no_wider_and_dots_can_be_left_out() {
+    let available: Vec<Int8Level> = levels().collect();
+    for level in Level::ALL {
+        let [plain, quick] = [false, true].map(|has_dots| Int8Level::beside(level, has_dots));
+        assert!(available.contains(&plain) && available.contains(&quick) && plain <= quick && !plain.has_dots(), "{level:?}");
+    }
+    assert_eq!(Int8Level::beside(Level::Scalar, true), Int8Level::Scalar);
+    let widest = available.iter().max().copied();
+    assert_eq!(Some(Int8Level::beside(Level::AmxBf16, true)), widest);
+    if available.contains(&Int8Level::Avx2) {
+        assert_eq!(Int8Level::beside(Level::Avx512, false), Int8Level::Avx2);
+        assert!(Int8Level::beside(Level::Avx2, true) <= Int8Level::AvxVnni);
     }
 }

@@ -8,11 +8,13 @@
 mod instructions;
 mod quantise;
 
-pub use quantise::Format;
+pub use quantise::{BLOCK, Format};
+
+use std::ops::Range;
 
 use instructions::Dot;
-use quantise::BLOCK;
 
+use crate::Level;
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Thread};
 use crate::scratch;
@@ -20,6 +22,10 @@ use crate::table::Kernels;
 
 /// Words of four values in a block.
 const WORDS: usize = BLOCK / 4;
+/// Words of a quantised block of activations: values, their factor, and their sum.
+const TOKEN_WORDS: usize = WORDS + 2;
+/// Words of quantised activations that are kept at a time: 4 MiB.
+const KEPT_WORDS: usize = 1 << 20;
 
 /// Instructions of eight bits, in order of speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,11 +46,37 @@ impl Int8Level {
     /// Every level, from the slowest.
     pub const ALL: [Self; 5] = [Self::Scalar, Self::NeonDot, Self::Avx2, Self::AvxVnni, Self::Avx512Vnni];
 
+    /// The fastest level beside the kernels of `level`, with vectors that are no wider. Without
+    /// `has_dots` those are left out whose processors have instructions for it.
+    #[must_use]
+    pub fn beside(level: Level, has_dots: bool) -> Self {
+        let is_chosen = |it: &Self| it.vectors() <= level && (has_dots || !it.has_dots()) && it.is_available();
+        Self::ALL.into_iter().rev().find(is_chosen).unwrap_or(Self::Scalar)
+    }
+
+    /// The processor has instructions that sum products of eight bits, of which a vector holds four
+    /// times as many as of f32. Known and not measured, as `maker` says: with AVX2 alone
+    /// products were 0.96 to 1.46 times as quick as in f32, so nothing is gained for certain.
+    #[must_use]
+    pub const fn has_dots(self) -> bool {
+        matches!(self, Self::NeonDot | Self::AvxVnni | Self::Avx512Vnni)
+    }
+
+    /// The level whose vectors it uses.
+    const fn vectors(self) -> Level {
+        match self {
+            Self::Scalar => Level::Scalar,
+            Self::NeonDot => Level::Neon,
+            Self::Avx2 | Self::AvxVnni => Level::Avx2,
+            Self::Avx512Vnni => Level::Avx512,
+        }
+    }
+
     /// Name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Scalar => "scalar",
+            Self::Scalar => "scalar-int8",
             Self::NeonDot => "neon-dot",
             Self::Avx2 => "avx2-int8",
             Self::AvxVnni => "avx-vnni",
@@ -58,11 +90,11 @@ impl Int8Level {
         match self {
             Self::Scalar => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => crate::Level::Avx2.kernels().is_some(),
+            Self::Avx2 => Level::Avx2.kernels().is_some(),
             #[cfg(target_arch = "x86_64")]
             Self::AvxVnni => Self::Avx2.is_available() && is_x86_feature_detected!("avxvnni"),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Vnni => crate::Level::Avx512.kernels().is_some() && is_x86_feature_detected!("avx512vnni"),
+            Self::Avx512Vnni => Level::Avx512.kernels().is_some() && is_x86_feature_detected!("avx512vnni"),
             #[cfg(target_arch = "aarch64")]
             Self::NeonDot => std::arch::is_aarch64_feature_detected!("dotprod"),
             _ => false,
@@ -129,13 +161,32 @@ pub unsafe fn multiply(level: Int8Level, kernels: &Kernels, product: &Int8Produc
 /// As [`multiply`].
 #[inline(always)]
 unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thread) {
-    /// Words of a quantised block of activations: values, their factor, and their sum.
-    const TOKEN_WORDS: usize = WORDS + 2;
     let (rows, columns) = gemm::part_of(kernels, product.tokens, product.features, thread);
-    if rows.is_empty() || columns.is_empty() {
+    if columns.is_empty() {
         return;
     }
     let blocks = product.depth / BLOCK;
+    // Weights are unpacked again for each block of rows, of which there are enough to make that a
+    // small part of the work.
+    let kept_rows = (KEPT_WORDS / (blocks * TOKEN_WORDS).max(1) / D::TOKENS).max(16) * D::TOKENS;
+    for first in rows.clone().step_by(kept_rows) {
+        let rows = first..rows.end.min(first + kept_rows);
+        let part = Part { out: product.out, stride: product.out_stride, rows, columns: columns.clone() };
+        // SAFETY: as the caller promises; the part is computed before it is finished.
+        unsafe {
+            compute_part::<D>(product, blocks, &part);
+            product.epilogue.apply(kernels, Axis::Columns, &part);
+        }
+    }
+}
+
+/// The sums of some rows and columns.
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn compute_part<D: Dot>(product: &Int8Product, blocks: usize, part: &Part) {
+    let Part { rows, columns, .. } = part;
     let token_words = blocks * TOKEN_WORDS;
     let tokens = rows.len().next_multiple_of(D::TOKENS);
     let panel_words = (WORDS + 1) * D::LANES;
@@ -155,23 +206,7 @@ unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thre
         }
         for first in columns.clone().step_by(D::LANES) {
             let width = D::LANES.min(columns.end - first);
-            for block in 0..blocks {
-                let to = panel.add(block * panel_words);
-                for lane in 0..D::LANES {
-                    let mut values = [0; BLOCK];
-                    let factor = if lane < width {
-                        let row = product.weights.add((first + lane) * product.weights_stride);
-                        product.format.unpack(row.add(block * product.format.bytes()), &mut values)
-                    } else {
-                        0.0
-                    };
-                    for (word, four) in values.as_chunks::<4>().0.iter().enumerate() {
-                        let bytes = four.map(|value| value.cast_unsigned() ^ D::OFFSET);
-                        to.add(word * D::LANES + lane).write(u32::from_ne_bytes(bytes));
-                    }
-                    to.add(WORDS * D::LANES + lane).write(factor.to_bits());
-                }
-            }
+            unpack_panel::<D>(product, first..first + width, panel);
             for token in (0..rows.len()).step_by(D::TOKENS) {
                 let mut sums = [D::zeros(); 4];
                 for block in 0..blocks {
@@ -194,7 +229,34 @@ unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thre
                 }
             }
         }
-        let part = Part { out: product.out, stride: product.out_stride, rows, columns };
-        product.epilogue.apply(kernels, Axis::Columns, &part);
+    }
+}
+
+/// Unpacks the weights of at most [`Dot::LANES`] columns: for each block the words of all lanes, then
+/// their factors. Lanes beyond the columns are zeros.
+///
+/// # Safety
+/// As [`multiply`]; `panel` is writable.
+#[inline(always)]
+unsafe fn unpack_panel<D: Dot>(product: &Int8Product, columns: Range<usize>, panel: *mut u32) {
+    for block in 0..product.depth / BLOCK {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let to = panel.add(block * (WORDS + 1) * D::LANES);
+            for lane in 0..D::LANES {
+                let mut values = [0; BLOCK];
+                let factor = if lane < columns.len() {
+                    let row = product.weights.add((columns.start + lane) * product.weights_stride);
+                    product.format.unpack(row.add(block * product.format.bytes()), &mut values)
+                } else {
+                    0.0
+                };
+                for (word, four) in values.as_chunks::<4>().0.iter().enumerate() {
+                    let bytes = four.map(|value| value.cast_unsigned() ^ D::OFFSET);
+                    to.add(word * D::LANES + lane).write(u32::from_ne_bytes(bytes));
+                }
+                to.add(WORDS * D::LANES + lane).write(factor.to_bits());
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::rows::f16_to_f32;
 
 /// Values of a block.
-pub(super) const BLOCK: usize = 32;
+pub const BLOCK: usize = 32;
 
 /// Types of quantised weights: blocks of 32 values with one factor, as ggml stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
