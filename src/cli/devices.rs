@@ -42,17 +42,17 @@ pub(super) fn print(devices: &[Device], processor: Processor, json: bool, out: &
     let text = if json {
         format!("{}\n", serde_json::to_string(&Line::devices(devices, processor))?)
     } else {
-        format!("{}\n{}\n", table(devices), instructions(processor, atelier_engine::kernels_name()))
+        format!("{}\n{}\n", table(devices), instructions(processor, &atelier_engine::kernels_names()))
     };
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
 /// The processor's instructions, as a sentence; `kernels` are those of Atelier's own kernels.
-fn instructions(processor: Processor, kernels: Option<&str>) -> String {
+fn instructions(processor: Processor, kernels: &[&str]) -> String {
     let Processor { compiled, detected, allowed } = processor;
     let limit = if allowed < detected { format!("; {CPU_LEVEL_VARIABLE} allows {allowed}") } else { String::new() };
-    let kernels = kernels.map_or_else(String::new, |kernels| format!(" Atelier's kernels use {kernels}."));
+    let kernels = if kernels.is_empty() { String::new() } else { format!(" Atelier's kernels use {}.", kernels.join(" and ")) };
     format!("CPU instructions: the engine uses {compiled}, this machine has {detected}{limit}.{kernels}")
 }
 
@@ -108,12 +108,13 @@ mod tests {
     #[test]
     fn the_instructions_are_a_sentence() {
         let all = Processor { compiled: CpuLevel::Avx2, detected: CpuLevel::Avx512, allowed: CpuLevel::Avx512 };
-        assert_eq!(instructions(all, None), "CPU instructions: the engine uses avx2, this machine has avx512.");
+        assert_eq!(instructions(all, &[]), "CPU instructions: the engine uses avx2, this machine has avx512.");
         let limited = Processor { allowed: CpuLevel::Avx2, ..all };
         assert_eq!(
-            instructions(limited, Some("avx2")),
+            instructions(limited, &["avx2"]),
             "CPU instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2. Atelier's kernels use avx2."
         );
+        assert!(instructions(all, &["avx512", "avx512-vnni"]).ends_with(". Atelier's kernels use avx512 and avx512-vnni."));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
-/// Arithmetic of the processor, from the most exact to the fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Arithmetic of the processor. Which is the fastest depends on processor and model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CpuMath {
     /// As the engine computes by itself, byte for byte.
     Exact,
@@ -15,11 +15,14 @@ pub enum CpuMath {
     F32,
     /// Factors of 16 bits (bfloat16), sums of 32.
     Bf16,
+    /// Products of weights in `Q8_0`, `Q5_0` and `Q4_0` with factors of 8 bits, and all else as
+    /// [`F32`](Self::F32).
+    Int8,
 }
 
 impl CpuMath {
     /// Every value.
-    pub const ALL: [Self; 3] = [Self::Exact, Self::F32, Self::Bf16];
+    pub const ALL: [Self; 4] = [Self::Exact, Self::F32, Self::Bf16, Self::Int8];
 
     /// The name in flags, settings and metadata.
     #[must_use]
@@ -28,7 +31,22 @@ impl CpuMath {
             Self::Exact => "exact",
             Self::F32 => "f32",
             Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
         }
+    }
+
+    /// What it is for a model none of whose weights are in a form that is multiplied in eight bits.
+    #[must_use]
+    pub const fn without_int8_weights(self) -> Self {
+        match self {
+            Self::Int8 => Self::F32,
+            Self::Exact | Self::F32 | Self::Bf16 => self,
+        }
+    }
+
+    /// The names, for a message.
+    fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
     }
 }
 
@@ -40,7 +58,7 @@ impl fmt::Display for CpuMath {
 
 /// The text names no arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("{}", tr!("core-choose-exact-f32-or"))]
+#[error("{}", tr!("core-choose-one-of", names = CpuMath::names()))]
 pub struct UnknownCpuMath;
 
 impl FromStr for CpuMath {
@@ -61,5 +79,11 @@ mod tests {
             assert_eq!(math.name().parse(), Ok(math));
         }
         assert_eq!("f16".parse::<CpuMath>(), Err(UnknownCpuMath));
+        assert!(CpuMath::ALL.iter().all(|math| UnknownCpuMath.to_string().contains(math.name())));
+    }
+
+    #[test]
+    fn eight_bits_are_f32_where_no_weights_are_quantised_for_them() {
+        assert_eq!(CpuMath::ALL.map(CpuMath::without_int8_weights), [CpuMath::Exact, CpuMath::F32, CpuMath::Bf16, CpuMath::F32]);
     }
 }

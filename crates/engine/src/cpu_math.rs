@@ -14,17 +14,30 @@ use atelier_core::recipe::Recipe;
 /// programs that are started without flags.
 const VARIABLE: &str = "ATELIER_CPU_MATH";
 
-static CHOSEN: Mutex<Option<CpuMath>> = Mutex::new(None);
+#[derive(Clone, Copy)]
+struct Chosen {
+    math: CpuMath,
+    /// Somebody asked for an arithmetic.
+    is_asked: bool,
+}
+
+static CHOSEN: Mutex<Option<Chosen>> = Mutex::new(None);
 
 /// Chooses how the processor computes; `None` is the environment's choice, or the fastest that this
 /// processor computes well. Call it before anything of the engine runs: a later call changes
-/// nothing, since open models were made for what was chosen. Returns what is used, which is less
-/// where the processor lacks instructions.
+/// nothing, since open models were made for what was chosen. Returns what is used, which is another
+/// where the processor lacks instructions. Eight bits are used for models that are so quantised; a
+/// picture of another one says that it is computed in f32.
 pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
+    choose(wanted).math
+}
+
+fn choose(wanted: Option<CpuMath>) -> Chosen {
     let mut chosen = CHOSEN.lock();
     *chosen.get_or_insert_with(|| {
         let variable = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
-        ffi::set_cpu_math(wanted.or(variable), processor().allowed)
+        let wanted = wanted.or(variable);
+        Chosen { math: ffi::set_cpu_math(wanted, processor()), is_asked: wanted.is_some() }
     })
 }
 
@@ -34,13 +47,20 @@ pub fn cpu_math() -> CpuMath {
     choose_cpu_math(None)
 }
 
-/// Name of the instruction set of Atelier's own kernels with which the processor computes, such as
-/// `avx512` or `amx-bf16`; `None` where it computes with the engine's, which is exact.
+/// The arithmetic that somebody asked for and that this processor has.
+pub(crate) fn asked_cpu_math() -> Option<CpuMath> {
+    let Chosen { math, is_asked } = choose(None);
+    is_asked.then_some(math)
+}
+
+/// Names of the instruction sets of Atelier's own kernels with which the processor computes, such as
+/// `avx512` or `amx-bf16`, that of products in eight bits last; none where it computes with the
+/// engine's, which is exact.
 #[must_use]
-pub fn kernels_name() -> Option<&'static str> {
+pub fn kernels_names() -> Vec<&'static str> {
     // It chooses at the first call.
     let _ = cpu_math();
-    ffi::kernels_name()
+    ffi::kernels_names()
 }
 
 /// Leaves flash attention out where somebody chose exact arithmetic over faster kernels, the

@@ -31,7 +31,7 @@ mod threads;
 mod tokens;
 
 pub use conversion::{Conversion, NotConverted};
-pub use cpu_math::{choose_cpu_math, cpu_math, kernels_name};
+pub use cpu_math::{choose_cpu_math, cpu_math, kernels_names};
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use estimate::EstimateKey;

@@ -83,8 +83,9 @@ pub(super) struct Cli {
     /// Simulate GPUs on the CPU to try out placements: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
-    /// CPU arithmetic: exact, f32 or bf16 [default: fastest supported]. exact leaves flash attention
-    /// out, unless --diffusion-fa is given
+    /// CPU arithmetic: exact, f32, bf16 or int8 [default: fastest supported]. exact leaves flash
+    /// attention out, unless --diffusion-fa is given; int8 is for models in Q8_0, Q5_0 or Q4_0, and
+    /// f32 for others
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
     /// Pictures and model files to open in the window. A picture that Atelier made restores its
@@ -791,6 +792,13 @@ mod tests {
     #[test]
     fn clap_finds_no_contradiction() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_names_every_arithmetic() {
+        let command = Cli::command();
+        let help = command.get_arguments().find(|it| it.get_id() == "cpu_math").and_then(clap::Arg::get_help).unwrap().to_string();
+        assert!(CpuMath::ALL.iter().all(|math| help.contains(math.name())), "{help}");
     }
 
     #[test]

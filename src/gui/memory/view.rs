@@ -223,6 +223,7 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
             Some(CpuMath::Exact) => tr!("memory-exact"),
             Some(CpuMath::F32) => tr!("memory-32-bits"),
             Some(CpuMath::Bf16) => tr!("memory-16-bits"),
+            Some(CpuMath::Int8) => tr!("memory-8-bits"),
         };
         let response = ComboBox::from_id_salt("cpu_math")
             .icon(widgets::chevron)

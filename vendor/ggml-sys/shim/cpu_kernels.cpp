@@ -42,8 +42,8 @@ bool rows_of(const ggml_tensor* tensor, size_t offset, atelier_rows* out) {
     if (tensor->nb[0] != traits->type_size || tensor->extra != nullptr) {
         return false;
     }
-    *out = {static_cast<const char*>(tensor->data) + offset, tensor->nb[1], ATELIER_VALUES_BLOCKS, static_cast<size_t>(traits->blck_size), traits->type_size,
-            traits->to_float};
+    *out = {static_cast<const char*>(tensor->data) + offset, tensor->nb[1],      ATELIER_VALUES_BLOCKS, format_of(tensor->type),
+            static_cast<size_t>(traits->blck_size),          traits->type_size, traits->to_float};
     switch (tensor->type) {
         case GGML_TYPE_F32: out->values = ATELIER_VALUES_F32; return true;
         case GGML_TYPE_F16: out->values = ATELIER_VALUES_F16; return true;
@@ -493,6 +493,15 @@ private:
 };
 
 }  // namespace
+
+int format_of(ggml_type type) {
+    switch (type) {
+        case GGML_TYPE_Q8_0: return ATELIER_FORMAT_Q8_0;
+        case GGML_TYPE_Q5_0: return ATELIER_FORMAT_Q5_0;
+        case GGML_TYPE_Q4_0: return ATELIER_FORMAT_Q4_0;
+        default: return ATELIER_FORMAT_OTHER;
+    }
+}
 
 void hook_cpu_operations() {
     // Never freed: ggml's threads may outlive static objects.

@@ -223,6 +223,8 @@ void hook_devices();
 void check_is_computed(ggml_backend_device* device, const ggml_cgraph* graph);
 // Makes the CPU backend ask the kernels of atelier_set_cpu_kernels first. Once, before a backend is made.
 void hook_cpu_operations();
+// The form of a type's blocks, as kernels know it (atelier_format).
+int format_of(ggml_type type);
 
 // Protects ggml's list of devices, a plain vector.
 std::mutex& device_list_mutex();

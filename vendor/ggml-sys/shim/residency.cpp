@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "error_boundary.h"
+#include "ggml-cpu.h"
 #include "job.h"
 
 using atelier::run_guarded;
@@ -146,6 +147,20 @@ bool atelier_context_is_lost(const atelier_context* context) {
         return ATELIER_OK;
     });
     return is_lost;
+}
+
+bool atelier_context_has_known_format(const atelier_context* context) {
+    bool has_known_format = false;
+    run_guarded(nullptr, [&] {
+        ModelManager& manager = *context->sd->sd->model_manager;
+        // Tensors have their types before they are read.
+        for (const auto& state : manager.*private_member(States{})) {
+            const bool is_computed_with = state != nullptr && state->tensor != nullptr && ggml_backend_is_cpu(state->compute_backend);
+            has_known_format            = has_known_format || (is_computed_with && atelier::format_of(state->tensor->type) != ATELIER_FORMAT_OTHER);
+        }
+        return ATELIER_OK;
+    });
+    return has_known_format;
 }
 
 atelier_status atelier_context_release(atelier_context* context, uint32_t modules) {

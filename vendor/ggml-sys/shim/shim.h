@@ -245,11 +245,20 @@ typedef enum {
     ATELIER_VALUES_BLOCKS = 3,  // quantised: `unpack` makes f32 of them
 } atelier_values;
 
+// Forms of blocks of 32 values that kernels read by themselves: one factor, as ggml stores them.
+typedef enum {
+    ATELIER_FORMAT_OTHER = 0,
+    ATELIER_FORMAT_Q8_0  = 1,
+    ATELIER_FORMAT_Q5_0  = 2,
+    ATELIER_FORMAT_Q4_0  = 3,
+} atelier_format;
+
 // A matrix, row by row; the values of a row lie side by side. Without alignment.
 typedef struct {
     const void* data;
     size_t stride;  // bytes from one row to the next
     int values;     // atelier_values
+    int format;     // atelier_format
     size_t block_values;
     size_t block_bytes;
     void (*unpack)(const void* from, float* to, int64_t count);
@@ -528,6 +537,8 @@ atelier_status atelier_context_borrow(atelier_context* context, atelier_context*
 atelier_status atelier_context_preload(atelier_context* context, uint32_t modules, const atelier_callbacks* callbacks);
 // True where weights of the context were on a server whose connection has broken since. Between images only.
 bool atelier_context_is_lost(const atelier_context* context);
+// True where a weight with which the processor computes is stored in one of the known forms (atelier_format), as it will be in memory.
+bool atelier_context_has_known_format(const atelier_context* context);
 // The name of a tensor of the model's files that no module asks for; null at their end. It lives as long as the context.
 const char* atelier_context_unused_tensor(const atelier_context* context, size_t index);
 

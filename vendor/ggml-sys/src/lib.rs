@@ -513,6 +513,14 @@ pub const ATELIER_VALUES_F16: c_int = 1;
 pub const ATELIER_VALUES_BF16: c_int = 2;
 /// `atelier_values`: quantised blocks.
 pub const ATELIER_VALUES_BLOCKS: c_int = 3;
+/// `atelier_format`: any other, which `unpack` alone reads.
+pub const ATELIER_FORMAT_OTHER: c_int = 0;
+/// `atelier_format`: 8 bits.
+pub const ATELIER_FORMAT_Q8_0: c_int = 1;
+/// `atelier_format`: 5 bits.
+pub const ATELIER_FORMAT_Q5_0: c_int = 2;
+/// `atelier_format`: 4 bits.
+pub const ATELIER_FORMAT_Q4_0: c_int = 3;
 
 /// `atelier_tokenizer_kind`: CLIP.
 pub const ATELIER_TOKENIZER_CLIP: c_int = 0;
@@ -571,6 +579,7 @@ pub struct atelier_rows {
     pub data: *const c_void,
     pub stride: usize,
     pub values: c_int,
+    pub format: c_int,
     pub block_values: usize,
     pub block_bytes: usize,
     pub unpack: Option<unsafe extern "C" fn(from: *const c_void, to: *mut f32, count: i64)>,
@@ -799,6 +808,7 @@ unsafe extern "C" {
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_is_lost(context: *const atelier_context) -> bool;
+    pub fn atelier_context_has_known_format(context: *const atelier_context) -> bool;
     pub fn atelier_context_unused_tensor(context: *const atelier_context, index: usize) -> *const c_char;
     pub fn atelier_context_preload(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
     pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);

@@ -20,9 +20,10 @@ fn every_size_offset_and_constant_is_the_one_that_the_compiler_of_the_engine_use
 fn everything_that_shim_h_declares_is_compared() {
     let header = include_str!("../shim/shim.h");
     let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
-    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and
-    // `atelier_values` cross as numbers, and so do `atelier_work_kind`, `atelier_node_size`,
-    // `atelier_operation_kind`, `atelier_tokenizer_kind` and `atelier_reading`.
+    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module`,
+    // `atelier_values` and `atelier_format` cross as numbers, and so do `atelier_work_kind`,
+    // `atelier_node_size`, `atelier_operation_kind`, `atelier_tokenizer_kind` and
+    // `atelier_reading`.
     let without_layout = [
         "atelier_context",
         "atelier_upscaler",
@@ -32,6 +33,7 @@ fn everything_that_shim_h_declares_is_compared() {
         "atelier_phase",
         "atelier_module",
         "atelier_values",
+        "atelier_format",
         "atelier_work_kind",
         "atelier_node_size",
         "atelier_operation_kind",

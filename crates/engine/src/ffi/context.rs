@@ -26,6 +26,8 @@ pub(crate) struct Context {
     raw: Arc<Raw>,
     /// Tensors of the model's files that no module asks for, in the engine's names.
     unused_tensors: Vec<String>,
+    /// Has weights on the processor that can be multiplied in eight bits.
+    has_int8_weights: bool,
     /// Contexts whose modules this one uses: kept alive for as long as it lives.
     lenders: Vec<Arc<Raw>>,
 }
@@ -106,13 +108,21 @@ impl Context {
             (!name.is_null()).then(|| unsafe { text(name) })
         });
         let unused_tensors = unused_tensors.collect();
+        // SAFETY: as above.
+        let has_int8_weights = unsafe { ggml_sys::atelier_context_has_known_format(context) };
         let raw = Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() });
-        Ok(Self { raw, unused_tensors, lenders: Vec::new() })
+        Ok(Self { raw, unused_tensors, has_int8_weights, lenders: Vec::new() })
     }
 
     /// Tensors of the model's files that no module asks for, in the engine's names.
     pub(crate) fn unused_tensors(&self) -> &[String] {
         &self.unused_tensors
+    }
+
+    /// True where a module that the processor computes has weights that can be multiplied in eight
+    /// bits.
+    pub(crate) const fn has_int8_weights(&self) -> bool {
+        self.has_int8_weights
     }
 
     /// Sets the memory limits of the modules for the images that follow. Waits for other calls of

@@ -2,22 +2,28 @@
 //! backend.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use super::arithmetic::{int8_level_of, level_of, supported};
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::processor::CpuLevel;
+use atelier_core::processor::Processor;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
+use atelier_kernels::int8::{self, BLOCK, Format, Int8Level, Int8Product};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values, is_bf16_quicker};
+use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values};
 use ggml_sys::{
-    ATELIER_ABORTED, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
-    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
+    ATELIER_ABORTED, ATELIER_FORMAT_Q4_0, ATELIER_FORMAT_Q5_0, ATELIER_FORMAT_Q8_0, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16,
+    ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels, atelier_epilogue,
+    atelier_group_norm, atelier_product, atelier_rows, atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
 static CHOSEN: AtomicPtr<Kernels> = AtomicPtr::new(std::ptr::null_mut());
+/// The place in [`Int8Level::ALL`] of the instructions for products of eight bits, which is beyond
+/// its end where there are none.
+static INT8_LEVEL: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     multiply: multiply_product,
@@ -30,49 +36,28 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     transpose: transpose_values,
 };
 
-/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or
-/// the coarsest below that that the processor has instructions for, which is returned; `None` is
-/// the fastest. Not while a job runs.
-pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
-    let coarsest = coarsest(allowed);
-    let used = match wanted {
-        Some(wanted) => wanted.min(coarsest),
-        None if coarsest == CpuMath::Bf16 && is_bf16_quicker() => CpuMath::Bf16,
-        None => coarsest.min(CpuMath::F32),
-    };
-    let level = match used {
-        CpuMath::Exact => None,
-        CpuMath::F32 => Some(fastest_f32(allowed)),
-        CpuMath::Bf16 => Level::fastest_bf16(),
-    };
-    let kernels = level.and_then(Level::kernels);
+/// Chooses how the processor computes from now on, as [`supported`] says, and returns it. Not while
+/// a job runs.
+pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, processor: Processor) -> CpuMath {
+    let used = supported(wanted, processor);
+    let kernels = level_of(used, processor).and_then(Level::kernels);
     let pointer = kernels.map_or(std::ptr::null_mut(), |kernels| std::ptr::from_ref(kernels).cast_mut());
     CHOSEN.store(pointer, Ordering::Release);
+    set_int8_level((used == CpuMath::Int8).then(|| int8_level_of(processor)));
     let table = if kernels.is_some() { &raw const TABLE } else { std::ptr::null() };
     // SAFETY: null or a table that lives as long as the process.
     unsafe { ggml_sys::atelier_set_cpu_kernels(table) };
     if kernels.is_some() { used } else { CpuMath::Exact }
 }
 
-/// The coarsest arithmetic that this processor has instructions for. Plain code is slower than
-/// ggml's own, and NEON is not measured yet.
-fn coarsest(allowed: CpuLevel) -> CpuMath {
-    match allowed {
-        CpuLevel::Avx512Bf16 if Level::fastest_bf16().is_some() => CpuMath::Bf16,
-        CpuLevel::Avx2 | CpuLevel::Avx512 | CpuLevel::Avx512Bf16 => CpuMath::F32,
-        CpuLevel::Baseline | CpuLevel::DotProduct | CpuLevel::Int8Matrix => CpuMath::Exact,
-    }
+fn set_int8_level(level: Option<Int8Level>) {
+    let index = level.and_then(|level| Int8Level::ALL.iter().position(|it| *it == level));
+    INT8_LEVEL.store(index.unwrap_or(usize::MAX), Ordering::Release);
 }
 
-/// True where kernels of ours are faster than the exact arithmetic, with instructions up to
-/// `allowed`.
-pub(crate) fn has_faster_math(allowed: CpuLevel) -> bool {
-    coarsest(allowed) != CpuMath::Exact
-}
-
-fn fastest_f32(allowed: CpuLevel) -> Level {
-    let level = if allowed >= CpuLevel::Avx512 { Level::Avx512 } else { Level::Avx2 };
-    level.min(Level::fastest_f32())
+/// The instructions for products of eight bits; `None` where there are none.
+fn int8_level() -> Option<Int8Level> {
+    Int8Level::ALL.get(INT8_LEVEL.load(Ordering::Acquire)).copied()
 }
 
 /// True while the processor computes with kernels of ours.
@@ -80,12 +65,13 @@ pub(super) fn has_cpu_kernels() -> bool {
     !CHOSEN.load(Ordering::Acquire).is_null()
 }
 
-/// Name of the instruction set of the kernels of ours with which the processor computes; `None`
-/// where it computes with the engine's own.
-pub(crate) fn kernels_name() -> Option<&'static str> {
-    let kernels = chosen()?;
+/// Names of the instruction sets of the kernels of ours with which the processor computes, that of
+/// eight bits last; none where it computes with the engine's own.
+pub(crate) fn kernels_names() -> Vec<&'static str> {
+    let Some(kernels) = chosen() else { return Vec::new() };
     let is_chosen = |level: &Level| level.kernels().is_some_and(|it| std::ptr::eq(it, kernels));
-    Level::ALL.into_iter().find(is_chosen).map(Level::name)
+    let level = Level::ALL.into_iter().find(is_chosen).map(Level::name);
+    level.into_iter().chain(int8_level().map(Int8Level::name)).collect()
 }
 
 /// The chosen functions. A table with none is not registered.
@@ -102,6 +88,33 @@ fn rows(raw: &atelier_rows) -> Rows {
         (_, Some(unpack)) => Values::Blocks { values: raw.block_values, bytes: raw.block_bytes, unpack },
     };
     Rows { data: raw.data.cast(), stride: raw.stride, values }
+}
+
+/// The product in eight bits; `None` where weights are in another form, or activations are not
+/// aligned.
+fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
+    let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
+    let format = match weights.format {
+        ATELIER_FORMAT_Q8_0 => Format::Q8_0,
+        ATELIER_FORMAT_Q5_0 => Format::Q5_0,
+        ATELIER_FORMAT_Q4_0 => Format::Q4_0,
+        _ => return None,
+    };
+    let values = activations.data.cast::<f32>();
+    let is_f32 = activations.values == ATELIER_VALUES_F32 && values.is_aligned() && activations.stride.is_multiple_of(size_of::<f32>());
+    (is_f32 && depth.is_multiple_of(BLOCK)).then(|| Int8Product {
+        weights: weights.data.cast(),
+        weights_stride: weights.stride,
+        format,
+        activations: values,
+        activations_stride: activations.stride / size_of::<f32>(),
+        out,
+        out_stride,
+        tokens,
+        features,
+        depth,
+        epilogue: epilogue(last),
+    })
 }
 
 fn epilogue(raw: atelier_epilogue) -> Epilogue {
@@ -126,6 +139,10 @@ fn computed(compute: impl FnOnce(&'static Kernels)) -> atelier_status {
 unsafe extern "C" fn multiply_product(product: *const atelier_product, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
     let Some(raw) = (unsafe { product.as_ref() }) else { return ATELIER_ABORTED };
+    if let (Some(level), Some(product)) = (int8_level(), int8_product(raw)) {
+        // SAFETY: see above; rows of activations are aligned.
+        return computed(|kernels| unsafe { int8::multiply(level, kernels, &product, Thread { index, count }) });
+    }
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let (weights, activations) = (rows(weights), rows(activations));
     let product = Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) };
@@ -226,6 +243,9 @@ const fn operation(multiplies: bool) -> Operation {
 mod tests {
     use std::panic::resume_unwind;
 
+    use atelier_core::processor::CpuLevel;
+    use testkit::tiny;
+
     use super::*;
     use crate::ffi::Status;
     use crate::ffi::tests::{Recorder, context_params, lock_engine, open, picture, write_model};
@@ -251,7 +271,7 @@ mod tests {
         let _lock = lock_engine();
         let dir = tempfile::tempdir().unwrap();
         let params = context_params(&write_model(dir.path()));
-        set_cpu_math(Some(CpuMath::F32), CpuLevel::Avx2);
+        set_cpu_math(Some(CpuMath::F32), allowing(CpuLevel::Avx2));
         if !has_cpu_kernels() {
             return;
         }
@@ -268,6 +288,37 @@ mod tests {
         assert_eq!(made(panicking).unwrap_err().status, Status::Aborted);
         assert_eq!(made(without_memory).unwrap_err().status, Status::NoMemory);
         assert!(made(multiply_product).is_ok());
-        set_cpu_math(Some(CpuMath::Exact), CpuLevel::Baseline);
+        set_cpu_math(Some(CpuMath::Exact), allowing(CpuLevel::Baseline));
+    }
+
+    #[test]
+    fn a_picture_of_quantised_weights_in_eight_bits_is_the_same_at_every_level() {
+        let _lock = lock_engine();
+        let dir = tempfile::tempdir().unwrap();
+        let made = |files: &tiny::TinyFiles, level: Option<Int8Level>| {
+            set_int8_level(level);
+            let mut context = open(&context_params(files)).unwrap();
+            (picture(&mut context, &Recorder::default()).unwrap(), context.has_int8_weights())
+        };
+        let plain = write_model(dir.path());
+        let quantised = tiny::zimage(dir.path(), &tiny::Options { format: tiny::Format::GgufQ8, ..tiny::Options::default() }).unwrap();
+        if set_cpu_math(Some(CpuMath::Int8), allowing(CpuLevel::Avx2)) != CpuMath::Int8 {
+            return;
+        }
+        let (usual, has_int8_weights) = made(&plain, None);
+        assert!(!has_int8_weights && made(&plain, Some(Int8Level::Scalar)).0 == usual, "weights that are not quantised");
+        let (in_f32, has_int8_weights) = made(&quantised, None);
+        let (scalar, _) = made(&quantised, Some(Int8Level::Scalar));
+        assert!(has_int8_weights && scalar != in_f32);
+        for level in Int8Level::ALL.into_iter().filter(|level| level.is_available()) {
+            assert!(made(&quantised, Some(level)).0 == scalar, "{level:?}");
+        }
+        set_cpu_math(Some(CpuMath::Exact), allowing(CpuLevel::Baseline));
+        assert_eq!(int8_level(), None);
+    }
+
+    /// This processor, of which so much may be used.
+    fn allowing(allowed: CpuLevel) -> Processor {
+        Processor { compiled: CpuLevel::Baseline, detected: CpuLevel::detected(), allowed }
     }
 }

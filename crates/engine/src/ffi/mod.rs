@@ -6,6 +6,7 @@
 //! catches them). No policy: what is loaded, validated or cached is decided above.
 #![allow(unsafe_code, reason = "interface to the C++ engine")]
 
+mod arithmetic;
 mod callbacks;
 mod conditioning_cache;
 mod context;
@@ -28,11 +29,12 @@ mod upscaler;
 #[cfg(test)]
 mod tests;
 
+pub(super) use arithmetic::has_faster_math;
 pub(super) use callbacks::JobCallbacks;
 pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
 pub(super) use context::{Context, ModuleMemory};
 pub(super) use convert::{ConversionParams, convert};
-pub(super) use cpu_kernels::{has_faster_math, kernels_name, set_cpu_math};
+pub(super) use cpu_kernels::{kernels_names, set_cpu_math};
 pub(super) use devices::{RemotePosition, allocated_bytes, devices, driver_version, is_simulated, simulate_device};
 #[cfg(test)]
 pub(super) use devices::{SIMULATED_DESCRIPTION, lose_simulated_device};

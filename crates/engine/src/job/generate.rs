@@ -114,6 +114,8 @@ impl<'a> Generator<'a> {
         let leased = self.lease()?;
         monitor.set_others(leased.others());
         let left_out = left_out_note(plan.family, leased.context().unused_tensors()).map(PictureNote::changed);
+        let (cpu_math, other_math) = shard.cpu_math(leased.context());
+        let other_math = other_math.map(PictureNote::changed);
         let mut session = Session { leased: Some(leased), vae_tiling: plan.vae_tiling, tiling_note: None };
         while let Some(index) = take() {
             let Some(seed) = plan.begin.seeds.get(index as usize) else { break };
@@ -142,7 +144,7 @@ impl<'a> Generator<'a> {
             };
             let loras = ffi::last_loras();
             let mut notes = plan.notes.clone();
-            notes.extend(left_out.clone());
+            notes.extend(left_out.clone().into_iter().chain(other_math.clone()));
             notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
             let pixels = self.finished(&mut session, pixels, &mut notes)?;
@@ -152,12 +154,7 @@ impl<'a> Generator<'a> {
             } else if has_missing_numbers {
                 notes.push(self.overflow_note(tr!("engine-parts-of-this-picture")));
             }
-            let info = PictureInfo {
-                index,
-                seed: *seed,
-                cpu_math: shard.cpu_math(),
-                merged_loras: plan.recipe.lora_mode == LoraMode::Immediately,
-            };
+            let info = PictureInfo { index, seed: *seed, cpu_math, merged_loras: plan.recipe.lora_mode == LoraMode::Immediately };
             monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(pixels) } });
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checks::cpu_threads;
 use crate::cache::{ContextBudgets, LeaseRequest};
-use crate::cpu_math::cpu_math;
-use crate::ffi::ContextParams;
+use crate::cpu_math::{asked_cpu_math, cpu_math};
+use crate::ffi::{Context, ContextParams};
 use crate::placement::ResolvedPlacement;
 use crate::state::EngineState;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, Placement, Prediction};
 use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+use atelier_language::tr;
 
 /// Parameters, budgets and predicted bytes of one context.
 pub(super) struct BatchShard {
@@ -57,15 +58,24 @@ impl BatchShard {
             .collect()
     }
 
-    /// How the processor computes, if it is part of this context and that changes the bytes.
-    pub(super) fn cpu_math(&self) -> Option<CpuMath> {
+    /// How the processor may compute, if it is part of this context and that changes the bytes.
+    fn chosen_math(&self) -> Option<CpuMath> {
         Some(cpu_math()).filter(|&math| self.runs_on().contains("CPU") && math != CpuMath::Exact)
+    }
+
+    /// How the processor computes with this context, which is the shard's, if it is part of it and
+    /// that changes the bytes; and a sentence where that is not what was asked for.
+    pub(super) fn cpu_math(&self, context: &Context) -> (Option<CpuMath>, Option<String>) {
+        let chosen = self.chosen_math();
+        let used = chosen.map(|math| if context.has_int8_weights() { math } else { math.without_int8_weights() });
+        let is_said = used != chosen && asked_cpu_math() == chosen;
+        (used, is_said.then(|| tr!("engine-the-cpu-computed-with").to_owned()))
     }
 
     /// Devices and arithmetic of its modules, as a text: equal ones make equal bytes.
     pub(super) fn computes_by(&self) -> String {
         let modules = Module::ALL.map(|module| format!("{module:?} {}", self.placement.assignment(module).runs_on));
-        format!("{} {:?}", modules.join(", "), self.cpu_math())
+        format!("{} {:?}", modules.join(", "), self.chosen_math())
     }
 
     /// Looks up the bytes that a job like this one took.

@@ -1,5 +1,5 @@
 core-its-list-of-contents = das Inhaltsverzeichnis ist zu lang
-core-choose-exact-f32-or = exact, f32 oder bf16 wählen
+core-choose-one-of = eins von { $names } wählen
 core-integrated-gpu = integrierte GPU
 core-clip-vision = CLIP Vision
 core-text-encoder = Text-Encoder

@@ -149,6 +149,7 @@ engine-ggmls-rpc-server-at-speaks-version = der rpc-server von ggml auf { $serve
 engine-the-program-at-is = das Programm auf { $server } ist nicht Atelier
 engine-accepts-the-connection-but = { $server } nimmt die Verbindung an, antwortet aber nicht
 engine-nothing-responds-at = unter { $server } antwortet nichts
+engine-the-cpu-computed-with = Die CPU rechnete mit keinen Gewichten in Q8_0, Q5_0 oder Q4_0 und daher in f32 statt in int8.
 engine-no-machine-is-named = kein Rechner heißt { $name }
 engine-if-this-happens-again-please-report = Geschieht es wieder, es bitte mit dem Namen des Geräts melden.
 engine-internal-error-while-measuring = Interner Fehler beim Messen von { $name }.

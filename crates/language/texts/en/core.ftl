@@ -1,5 +1,5 @@
 core-its-list-of-contents = its list of contents is too long
-core-choose-exact-f32-or = choose exact, f32 or bf16
+core-choose-one-of = choose one of { $names }
 core-integrated-gpu = integrated GPU
 core-clip-vision = CLIP vision
 core-text-encoder = text encoder

@@ -133,6 +133,7 @@ engine-ggmls-rpc-server-at-speaks-version = ggml's rpc-server at { $server } spe
 engine-the-program-at-is = the program at { $server } is not Atelier
 engine-accepts-the-connection-but = { $server } accepts the connection but does not respond
 engine-nothing-responds-at = nothing responds at { $server }
+engine-the-cpu-computed-with = The CPU computed with no weights in Q8_0, Q5_0 or Q4_0, so it used f32 instead of int8.
 engine-no-machine-is-named = no machine is named { $name }
 engine-if-this-happens-again-please-report = If this happens again, please report it with the device's name.
 engine-internal-error-while-measuring = Internal error while measuring { $name }.

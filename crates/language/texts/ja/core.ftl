@@ -1,5 +1,5 @@
 core-its-list-of-contents = 内容の一覧が長すぎます
-core-choose-exact-f32-or = exact、f32、bf16から選んでください
+core-choose-one-of = { $names }から選んでください
 core-integrated-gpu = 内蔵GPU
 core-clip-vision = CLIPビジョン
 core-text-encoder = テキストエンコーダー

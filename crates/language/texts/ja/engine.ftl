@@ -137,6 +137,7 @@ engine-ggmls-rpc-server-at-speaks-version = { $server }のggmlのrpc-serverの�
 engine-the-program-at-is = { $server }のプログラムはAtelierではありません
 engine-accepts-the-connection-but = { $server }は接続を受け付けますが、応答しません
 engine-nothing-responds-at = { $server }から応答がありません
+engine-the-cpu-computed-with = CPUが計算した重みにQ8_0、Q5_0、Q4_0のものがなかったため、int8ではなくf32が使われました。
 engine-no-machine-is-named = { $name }という名前のマシンはありません
 engine-if-this-happens-again-please-report = 再発する場合は、デバイスの名前を添えて報告してください。
 engine-internal-error-while-measuring = { $name }の測定中に内部エラーが起きました。

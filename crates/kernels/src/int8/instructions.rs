@@ -1,0 +1,270 @@
+//! The operation of each instruction set.
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::{
+    float32x4_t, int32x4_t, vcvtq_f32_s32, vdupq_n_f32, vdupq_n_s32, vfmaq_f32, vld1q_f32, vld1q_s32, vmulq_f32, vst1q_f32,
+};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_setzero_ps, _mm256_sign_epi8, _mm256_storeu_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+};
+
+use std::array;
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::{Int8Product, compute};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::gemm::Thread;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::table::Kernels;
+
+/// Four products of eight bits for each lane.
+///
+/// # Safety
+/// Of every function: the instruction set is there and pointers have a vector's lanes.
+pub(super) trait Dot {
+    type Ints: Copy;
+    type Floats: Copy;
+    /// At most 16.
+    const LANES: usize;
+    /// Rows of activations at a time, at most 4.
+    const TOKENS: usize = 4;
+    /// What bits of weights are flipped: 0x80 makes them unsigned and 128 larger.
+    const OFFSET: u8;
+
+    unsafe fn load(from: *const u32) -> Self::Ints;
+    unsafe fn splat(value: i32) -> Self::Ints;
+    /// Adds the products of four weights of each lane and four activations, which are not -128.
+    unsafe fn dot(sums: Self::Ints, weights: Self::Ints, activations: i32) -> Self::Ints;
+    unsafe fn zeros() -> Self::Floats;
+    /// `sums + products * (weights * activations)`, the last two rounded once.
+    unsafe fn add_scaled(sums: Self::Floats, products: Self::Ints, weights: *const f32, activations: f32) -> Self::Floats;
+    unsafe fn store(from: Self::Floats, to: *mut f32);
+}
+
+/// Plain loops that compute what VNNI does: weights are unsigned.
+pub(super) struct Plain;
+
+impl Dot for Plain {
+    type Ints = [i32; 8];
+    type Floats = [f32; 8];
+    const LANES: usize = 8;
+    const OFFSET: u8 = 0x80;
+
+    unsafe fn load(from: *const u32) -> [i32; 8] {
+        // SAFETY: as the caller promises.
+        unsafe { from.cast::<[i32; 8]>().read_unaligned() }
+    }
+    unsafe fn splat(value: i32) -> [i32; 8] {
+        [value; 8]
+    }
+    unsafe fn dot(sums: [i32; 8], weights: [i32; 8], activations: i32) -> [i32; 8] {
+        let activations = activations.to_ne_bytes();
+        array::from_fn(|lane| {
+            let products = weights[lane].to_ne_bytes().into_iter().zip(activations);
+            sums[lane] + products.map(|(weight, activation)| i32::from(weight) * i32::from(activation.cast_signed())).sum::<i32>()
+        })
+    }
+    unsafe fn zeros() -> [f32; 8] {
+        [0.0; 8]
+    }
+    unsafe fn add_scaled(sums: [f32; 8], products: [i32; 8], weights: *const f32, activations: f32) -> [f32; 8] {
+        // SAFETY: as the caller promises.
+        let weights = unsafe { weights.cast::<[f32; 8]>().read_unaligned() };
+        array::from_fn(|lane| (products[lane] as f32).mul_add(weights[lane] * activations, sums[lane]))
+    }
+    unsafe fn store(from: [f32; 8], to: *mut f32) {
+        // SAFETY: as the caller promises.
+        unsafe { to.cast::<[f32; 8]>().write_unaligned(from) };
+    }
+}
+
+/// Implements [`Dot`] but for its products, with the attribute that enables the instruction set, and
+/// a function that computes with it.
+#[cfg(target_arch = "x86_64")]
+macro_rules! x86 {
+    ($name:ident, $function:ident, $features:literal, $ints:ty, $floats:ty, $lanes:literal, $offset:literal, $load:ident, $set:ident,
+     $convert:ident, $fma:ident, $mul:ident, $set_ps:ident, $load_ps:ident, $zero:ident, $store:ident, $dot:expr) => {
+        pub(super) struct $name;
+
+        impl Dot for $name {
+            type Ints = $ints;
+            type Floats = $floats;
+            const LANES: usize = $lanes;
+            const OFFSET: u8 = $offset;
+
+            #[inline(always)]
+            unsafe fn load(from: *const u32) -> $ints {
+                // SAFETY: as the caller promises, in every function here.
+                unsafe { $load(from.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn splat(value: i32) -> $ints {
+                // SAFETY: see `load`.
+                unsafe { $set(value) }
+            }
+            #[inline(always)]
+            unsafe fn dot(sums: $ints, weights: $ints, activations: i32) -> $ints {
+                // SAFETY: see `load`.
+                unsafe { $dot(sums, weights, $set(activations)) }
+            }
+            #[inline(always)]
+            unsafe fn zeros() -> $floats {
+                // SAFETY: see `load`.
+                unsafe { $zero() }
+            }
+            #[inline(always)]
+            unsafe fn add_scaled(sums: $floats, products: $ints, weights: *const f32, activations: f32) -> $floats {
+                // SAFETY: see `load`.
+                unsafe { $fma($convert(products), $mul($load_ps(weights), $set_ps(activations)), sums) }
+            }
+            #[inline(always)]
+            unsafe fn store(from: $floats, to: *mut f32) {
+                // SAFETY: see `load`.
+                unsafe { $store(to, from) }
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $function(kernels: &Kernels, product: &Int8Product, thread: Thread) {
+            // SAFETY: as the caller promises.
+            unsafe { compute::<$name>(kernels, product, thread) }
+        }
+    };
+}
+
+/// The sign moves from the weights to the activations, so pairs are at most 2 x 128 x 127: nothing
+/// saturates in 16 bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn dot_avx2(sums: __m256i, weights: __m256i, activations: __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(activations, weights));
+        _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+x86!(
+    Avx2,
+    avx2,
+    "avx2,fma,f16c",
+    __m256i,
+    __m256,
+    8,
+    0,
+    _mm256_loadu_si256,
+    _mm256_set1_epi32,
+    _mm256_cvtepi32_ps,
+    _mm256_fmadd_ps,
+    _mm256_mul_ps,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_setzero_ps,
+    _mm256_storeu_ps,
+    dot_avx2
+);
+#[cfg(target_arch = "x86_64")]
+x86!(
+    AvxVnni,
+    avx_vnni,
+    "avx2,fma,f16c,avxvnni",
+    __m256i,
+    __m256,
+    8,
+    0x80,
+    _mm256_loadu_si256,
+    _mm256_set1_epi32,
+    _mm256_cvtepi32_ps,
+    _mm256_fmadd_ps,
+    _mm256_mul_ps,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_setzero_ps,
+    _mm256_storeu_ps,
+    _mm256_dpbusd_avx_epi32
+);
+#[cfg(target_arch = "x86_64")]
+x86!(
+    Avx512Vnni,
+    avx512_vnni,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+    __m512i,
+    __m512,
+    16,
+    0x80,
+    _mm512_loadu_si512,
+    _mm512_set1_epi32,
+    _mm512_cvtepi32_ps,
+    _mm512_fmadd_ps,
+    _mm512_mul_ps,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_setzero_ps,
+    _mm512_storeu_ps,
+    _mm512_dpbusd_epi32
+);
+
+/// Arm's dot products, of signed values.
+#[cfg(target_arch = "aarch64")]
+pub(super) struct NeonDot;
+
+#[cfg(target_arch = "aarch64")]
+impl Dot for NeonDot {
+    type Ints = int32x4_t;
+    type Floats = float32x4_t;
+    const LANES: usize = 4;
+    const OFFSET: u8 = 0;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u32) -> int32x4_t {
+        // SAFETY: as the caller promises, in every function here.
+        unsafe { vld1q_s32(from.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn splat(value: i32) -> int32x4_t {
+        // SAFETY: see `load`.
+        unsafe { vdupq_n_s32(value) }
+    }
+    #[inline(always)]
+    unsafe fn dot(mut sums: int32x4_t, weights: int32x4_t, activations: i32) -> int32x4_t {
+        // SAFETY: see `load`. The intrinsic is not stable.
+        unsafe {
+            std::arch::asm!(
+                ".arch_extension dotprod",
+                "sdot {sums:v}.4s, {weights:v}.16b, {activations:v}.16b",
+                sums = inout(vreg) sums,
+                weights = in(vreg) weights,
+                activations = in(vreg) vdupq_n_s32(activations),
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        sums
+    }
+    #[inline(always)]
+    unsafe fn zeros() -> float32x4_t {
+        // SAFETY: see `load`.
+        unsafe { vdupq_n_f32(0.0) }
+    }
+    #[inline(always)]
+    unsafe fn add_scaled(sums: float32x4_t, products: int32x4_t, weights: *const f32, activations: f32) -> float32x4_t {
+        // SAFETY: see `load`.
+        unsafe { vfmaq_f32(sums, vcvtq_f32_s32(products), vmulq_f32(vld1q_f32(weights), vdupq_n_f32(activations))) }
+    }
+    #[inline(always)]
+    unsafe fn store(from: float32x4_t, to: *mut f32) {
+        // SAFETY: see `load`.
+        unsafe { vst1q_f32(to, from) }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon,dotprod")]
+pub(super) unsafe fn neon_dot(kernels: &Kernels, product: &Int8Product, thread: Thread) {
+    // SAFETY: as the caller promises.
+    unsafe { compute::<NeonDot>(kernels, product, thread) }
+}
