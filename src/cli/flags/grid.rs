@@ -37,7 +37,7 @@ pub struct GridFlags {
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompt_file"], help_heading = PICTURE)]
     prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,

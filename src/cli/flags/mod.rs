@@ -18,6 +18,7 @@ mod http;
 mod library;
 mod mcp;
 mod person;
+mod prompt_files;
 mod queue;
 mod steps;
 mod studios;
@@ -35,6 +36,7 @@ pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use mcp::McpFlags;
 pub(super) use person::PersonFlags;
+pub(super) use prompt_files::PromptFileFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
@@ -59,10 +61,11 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "ModelFlags",
     "TemplateFlags",
     "PictureFlags",
+    "PromptFileFlags",
     "SamplingFlags",
     "GuidanceFlags",
     "FamilyFlags",
@@ -341,7 +344,7 @@ pub(super) struct ModelFlags {
 pub(super) struct PictureFlags {
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA, [<lora:NAME:1>::5] in the
     /// first 5 steps; of {A|B} and __LIST__ each picture has one
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompts"], help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompt_file", "prompts"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
@@ -356,6 +359,8 @@ pub(super) struct PictureFlags {
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
+    #[command(flatten)]
+    pub(super) files: PromptFileFlags,
     // Each of `InputFlags::init_img` in turn.
     #[arg(skip)]
     pub(super) start: Option<PathBuf>,
@@ -365,7 +370,7 @@ pub(super) struct PictureFlags {
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct TemplateFlags {
     /// Text file of prompts: one picture for each line that is not empty
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "from_step", "finish"], help_heading = PICTURE)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "from_step", "finish"], help_heading = PICTURE)]
     pub(in crate::cli) prompts: Option<PathBuf>,
     /// Folder of lists (text and YAML files) of which __NAME__ in a prompt takes a line; may be
     /// repeated [default: the folder wildcards of Atelier's data]
@@ -379,6 +384,8 @@ pub(in crate::cli) struct WordFlags {
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,
+    #[command(flatten)]
+    files: PromptFileFlags,
     #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
@@ -388,9 +395,10 @@ pub(in crate::cli) struct WordFlags {
 impl WordFlags {
     /// The flags about the picture, as `generate` has them.
     fn picture(&self, prompt: Option<&str>, seed: Option<i64>, batch_count: u32) -> PictureFlags {
-        let Self { negative_prompt, width, height } = self;
+        let Self { negative_prompt, files, width, height } = self;
         let (prompt, negative_prompt) = (prompt.map(str::to_owned), negative_prompt.clone());
-        PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count, start: None }
+        let (width, height, files) = (*width, *height, files.clone());
+        PictureFlags { prompt, negative_prompt, width, height, seed, batch_count, files, start: None }
     }
 }
 
@@ -673,6 +681,8 @@ pub struct PlanFlags {
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
+    #[command(flatten)]
+    pub(super) files: PromptFileFlags,
     #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     pub(super) width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]

@@ -87,7 +87,7 @@ impl QueueCommand {
 pub(in crate::cli) struct QueueAddFlags {
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA; of {A|B} and
     /// __LIST__ each picture has one
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompts"], help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompt_file", "prompts"], help_heading = PICTURE)]
     prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,
