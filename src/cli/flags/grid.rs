@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags, whole_seed};
+use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags};
+use atelier_core::recipe::read_seed;
 
 const AXES: &str = "Axes";
 
@@ -44,7 +45,7 @@ pub struct GridFlags {
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
     /// Seed of all pictures. Negative or absent: one is drawn for all of them
-    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
     #[command(flatten)]
     pub(in crate::cli) common: CommonFlags,
