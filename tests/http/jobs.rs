@@ -13,6 +13,11 @@ fn small(prompt: &str, steps: u32, count: u32) -> Value {
         "sample_params": {"sample_steps": steps, "guidance": {"txt_cfg": 1.5}}})
 }
 
+fn with(mut body: Value, key: &str, value: Value) -> Value {
+    body[key] = value;
+    body
+}
+
 /// Adds a job and returns its path.
 fn add(studio: &Studio, body: &Value) -> String {
     let answer = post(studio.address(), "/sdcpp/v1/img_gen", body);
@@ -61,6 +66,23 @@ fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
     let sync = post(studio.address(), "/sdapi/v1/txt2img", &sync).ok();
     assert_eq!(bytes_of(&sync["images"][0]), bytes_of(&images[0]["b64_json"]), "each interface makes the same picture");
     assert_eq!(get(studio.address(), "/sdcpp/v1/jobs").ok().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_answer_names_what_its_format_cannot_keep() {
+    let studio = Studio::open();
+    let path = add(&studio, &with(small("a lake", 2, 1), "output_format", json!("jpeg")));
+    assert_eq!(events(&studio, &path).last().unwrap().1["status"], "completed");
+    let fetch = || get(studio.address(), &format!("{path}/images/0"));
+    let whole = fetch();
+    assert_eq!((whole.status, whole.header("content-type"), whole.header("x-atelier-losses")), (200, Some("image/jpeg"), None));
+    // As another program saves it.
+    let kept = studio.kept();
+    image::ImageBuffer::from_pixel(8, 8, image::Rgba([9_u16, 9, 9, 0])).save(&kept[0]).unwrap();
+    let copy = fetch();
+    assert_eq!((copy.status, copy.header("x-atelier-losses")), (200, Some("transparency, sixteen_bits")));
+    let job = get(studio.address(), &path).ok();
+    assert_eq!(job["result"]["images"][0]["losses"], json!(["transparency", "sixteen_bits"]));
 }
 
 #[test]
