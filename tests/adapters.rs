@@ -14,7 +14,7 @@ use atelier_core::recipe::{FileRole, Lora, LoraMode, ModelFiles, PlacementText, 
 use atelier_engine::Event;
 use support::alone::alone;
 use support::{distance, folder, recipe};
-use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, sd15, zimage};
+use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, SdxlNames, sd15, sdxl, zimage};
 use testkit::families;
 use testkit::layouts::{Form, Scales, fp8, renamed, with_last_bytes, with_metadata};
 use testkit::tiny;
@@ -111,6 +111,27 @@ fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
             assert!(ratio < 0.15, "{kind:?}, {lora_mode}: {ratio}");
         }
         std::fs::remove_file(&written.merged).unwrap();
+    }
+}
+
+#[test]
+fn an_adapter_of_sdxl_is_the_same_in_the_names_of_every_trainer() {
+    let it = alone("GPU0:4,GPU1:4");
+    let dir = folder("adapters-sdxl");
+    let parts = families::reading("sdxl").into_iter();
+    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
+        let run = |adapter: Option<SdxlNames>| {
+            let loras = adapter.map(|names| Lora::new(sdxl(&dir, names).unwrap(), 1.0)).into_iter().collect();
+            let said = it.run(&Recipe { files: base.clone(), loras, lora_mode, steps: 1, ..recipe() });
+            assert!(said.pictures()[0].notes.iter().all(|note| !note.is_of_lora()), "{adapter:?}, {lora_mode}: all of it is used");
+            said.pixels().to_vec()
+        };
+        let (plain, pictures) = (run(None), SdxlNames::ALL.map(|names| run(Some(names))));
+        assert!(distance(&plain, &pictures[0]) > 1.0, "{lora_mode}");
+        for (names, picture) in SdxlNames::ALL.iter().zip(&pictures) {
+            assert_eq!(*picture, pictures[0], "{names:?}, {lora_mode}");
+        }
     }
 }
 

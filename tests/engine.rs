@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::{Change, Module};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng, Sampler, kept_seed};
 use atelier_engine::{End, Event, JobPhase, PreviewOptions, Task};
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe, tiny};
@@ -118,6 +118,18 @@ fn the_same_seed_draws_other_noise_with_another_generator_and_needs_no_other_mod
     assert_eq!(cpu.pixels(), with(Rng::Cpu).pixels());
     let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(_), .. }));
     assert!(reads(&cuda) && !reads(&cpu), "the weights stay in memory");
+}
+
+/// What `kept_seed` says of the engine's generators, in a sampler that draws noise too.
+#[test]
+fn a_seed_that_is_written_for_one_of_64_bits_makes_its_picture() {
+    const HIGH: i64 = 1 << 40;
+    let engine = Engine::start();
+    for rng in Rng::ALL {
+        let with = |seed| engine.run(&Recipe { seed, rng: *rng, sampler: Some(Sampler::EulerA), ..recipe() }).pixels().to_vec();
+        let reads_all = kept_seed(u64::MAX, *rng, None).is_none();
+        assert_eq!(with(42) != with(42 + HIGH), reads_all, "{rng:?}");
+    }
 }
 
 #[test]

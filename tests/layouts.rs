@@ -12,7 +12,8 @@ use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
 use testkit::families::{self, Part};
-use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, fp8, renamed, sharded};
+use testkit::gguf_forms::{GgufForm, convert, split};
+use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, diffusers_zimage, fp8, renamed, sharded};
 
 const DIFFUSION: &str = "model.diffusion_model.";
 
@@ -25,8 +26,16 @@ fn files(list: &[(FileRole, PathBuf)]) -> ModelFiles {
 
 /// The files of a family of tiny models; text encoders that are in them tell words apart.
 fn whole(family: &str, dir: &Path) -> ModelFiles {
-    let parts = if matches!(family, "sd3" | "ovis") { families::family(family, dir).unwrap() } else { families::reading(family) };
+    let parts =
+        if matches!(family, "sd3" | "ovis" | "zimage") { families::family(family, dir).unwrap() } else { families::reading(family) };
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+}
+
+/// These files, with another one for a part.
+fn with(files: &ModelFiles, role: FileRole, path: impl Into<PathBuf>) -> ModelFiles {
+    let mut files = files.clone();
+    files.set(role, path);
+    files
 }
 
 /// A file with the tensors of another that begin so, without the beginning.
@@ -45,6 +54,7 @@ fn layouts_of_sd15(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     let shards = dir.join("shards");
     std::fs::create_dir_all(&shards).unwrap();
     let index = sharded(&unet, &shards, 3).unwrap();
+    let gguf = |form| convert(&unet, &dir.join(format!("unet-{form:?}.gguf")), "sd1", form).unwrap();
     let folder = dir.join("diffusers");
     diffusers_folder(&[("unet", &unet), ("text_encoder", &clip)], &folder).unwrap();
     let in_parts = |unet: &Path, clip: &Path| {
@@ -53,6 +63,8 @@ fn layouts_of_sd15(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     vec![
         ("UNet and CLIP", in_parts(&unet, &clip)),
         ("UNet with a prefix", in_parts(&with_prefix, &clip)),
+        ("UNet as GGUF", in_parts(&gguf(GgufForm::Plain), &clip)),
+        ("city96's GGUF of the UNet", in_parts(&gguf(GgufForm::Wide), &clip)),
         ("CLIP without text_model", in_parts(&unet, &old_clip)),
         ("whole without text_model", files(&[(FileRole::Model, old), (FileRole::Taesd, taesd.clone())])),
         ("a folder of diffusers", open_folders(&files(&[(FileRole::Model, folder.clone()), (FileRole::Taesd, taesd.clone())]))),
@@ -67,14 +79,35 @@ fn layouts_of_sdxl(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     let unet = part(model, &dir.join("unet.safetensors"), DIFFUSION);
     let clip_l = part(model, &dir.join("clip_l.safetensors"), "conditioner.embedders.0.transformer.");
     let clip_g = part(model, &dir.join("clip_g.safetensors"), "conditioner.embedders.1.model.");
-    let roles = [(FileRole::Diffusion, unet), (FileRole::ClipL, clip_l), (FileRole::ClipG, clip_g), (FileRole::Taesd, taesd)];
-    vec![("UNet, CLIP-L and OpenCLIP's CLIP-G", files(&roles))]
+    let city96 = convert(&unet, &dir.join("unet.gguf"), "sdxl", GgufForm::Wide).unwrap();
+    let in_parts = files(&[(FileRole::Diffusion, unet), (FileRole::ClipL, clip_l), (FileRole::ClipG, clip_g), (FileRole::Taesd, taesd)]);
+    let as_gguf = with(&in_parts, FileRole::Diffusion, city96);
+    vec![("UNet, CLIP-L and OpenCLIP's CLIP-G", in_parts), ("city96's GGUF of the UNet", as_gguf)]
 }
 
 fn layouts_of_sd3(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     let diffusion = diffusers_sd3(whole.get(FileRole::Diffusion).unwrap(), &dir.join("diffusers-sd3.safetensors")).unwrap();
-    let own = whole.iter().map(|(role, path)| (role, if role == FileRole::Diffusion { diffusion.clone() } else { path.to_owned() }));
-    vec![("diffusers' names", own.collect())]
+    vec![("diffusers' names", with(whole, FileRole::Diffusion, diffusion))]
+}
+
+fn layouts_of_zimage(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+    let [module, llm] = [FileRole::Diffusion, FileRole::Llm].map(|role| whole.get(role).unwrap());
+    let diffusers = diffusers_zimage(module, &dir.join("diffusers-zimage.safetensors")).unwrap();
+    // The parts of a fused matrix lie in several files.
+    let shards = dir.join("shards");
+    std::fs::create_dir_all(&shards).unwrap();
+    let index = sharded(&diffusers, &shards, 3).unwrap();
+    let gguf = convert(module, &dir.join("module.gguf"), "lumina2", GgufForm::Plain).unwrap();
+    let of_module = split(module, dir, "module", "lumina2", 2).unwrap();
+    let of_llm = split(llm, dir, "llm", "qwen3", 3).unwrap();
+    vec![
+        ("diffusers' names", with(whole, FileRole::Diffusion, diffusers)),
+        ("diffusers' names in shards", with(whole, FileRole::Diffusion, index)),
+        ("GGUF", with(whole, FileRole::Diffusion, gguf)),
+        ("split GGUF, by its first file", with(whole, FileRole::Diffusion, &of_module[0])),
+        ("split GGUF, by its last file", with(whole, FileRole::Diffusion, &of_module[1])),
+        ("a text encoder in split GGUF", with(whole, FileRole::Llm, &of_llm[0])),
+    ]
 }
 
 /// Those of Flux and of Ovis-Image, which is Flux with another text encoder and another feed-forward
@@ -82,8 +115,7 @@ fn layouts_of_sd3(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
 fn layouts_of_flux(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     const HEAD: usize = 128;
     let diffusion = diffusers_flux(whole.get(FileRole::Diffusion).unwrap(), &dir.join("diffusers-flux.safetensors"), HEAD).unwrap();
-    let own = whole.iter().map(|(role, path)| (role, if role == FileRole::Diffusion { diffusion.clone() } else { path.to_owned() }));
-    vec![("Flux's blocks in diffusers' names", own.collect())]
+    vec![("Flux's blocks in diffusers' names", with(whole, FileRole::Diffusion, diffusion))]
 }
 
 #[test]
@@ -93,6 +125,7 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
         ("sd15", layouts_of_sd15 as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sdxl", layouts_of_sdxl as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sd3", layouts_of_sd3),
+        ("zimage", layouts_of_zimage),
         ("ovis", layouts_of_flux),
         ("flux", layouts_of_flux),
     ] {
@@ -110,6 +143,28 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
             assert_eq!(run(files), right, "{family}, {name}");
         }
     }
+}
+
+/// A matrix 256 wide can be quantised, a kernel cannot: city96's converter makes the one of the other.
+#[test]
+fn what_city96s_converter_quantised_is_computed_as_the_values_that_it_means() {
+    let engine = Engine::start();
+    let dir = folder("layouts-city96");
+    let whole = whole("sd15", &dir);
+    let model = whole.get(FileRole::Model).unwrap();
+    let clip = part(model, &dir.join("clip.safetensors"), "cond_stage_model.transformer.");
+    let unet = part(model, &dir.join("unet.safetensors"), DIFFUSION);
+    let taesd = whole.get(FileRole::Taesd).unwrap().to_owned();
+    let in_parts = files(&[(FileRole::Diffusion, unet.clone()), (FileRole::ClipL, clip), (FileRole::Taesd, taesd)]);
+    let picture = |form| {
+        let gguf = convert(&unet, &dir.join(format!("unet-{form:?}.gguf")), "sd1", form).unwrap();
+        let files = with(&in_parts, FileRole::Diffusion, gguf);
+        check_files(&files, &[]).unwrap_or_else(|problem| panic!("{form:?}: {problem}"));
+        engine.run(&Recipe { files, steps: 1, ..recipe() }).pixels().to_vec()
+    };
+    let stored = picture(GgufForm::WideQ8);
+    assert_eq!(stored, picture(GgufForm::PlainQ8));
+    assert_ne!(stored, picture(GgufForm::Plain), "eight bits change the picture");
 }
 
 #[test]
@@ -202,6 +257,11 @@ fn a_part_that_is_missing_is_named() {
     std::fs::remove_file(dir.join("model-00002-of-00002.safetensors")).unwrap();
     let problem = check_files(&files(&[(FileRole::Model, index)]), &[]).unwrap_err();
     assert_eq!(problem.advice.sentence, "model-00002-of-00002.safetensors no longer exists.");
+    let unet = part(&model, &dir.join("unet.safetensors"), DIFFUSION);
+    let parts = split(&unet, &dir, "unet", "sd1", 2).unwrap();
+    std::fs::remove_file(&parts[1]).unwrap();
+    let problem = check_files(&files(&[(FileRole::Diffusion, parts[0].clone())]), &[]).unwrap_err();
+    assert_eq!(problem.advice.sentence, "unet-00002-of-00002.gguf no longer exists.");
 }
 
 #[test]

@@ -5,6 +5,9 @@
 
 mod support;
 
+use std::fs;
+use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -137,24 +140,76 @@ fn a_prompt_of_a_megabyte_is_cut_at_the_limit_with_a_note() {
     }
 }
 
+/// A command of the program for a picture of the small model, which `generate` writes to
+/// `picture.png` in this folder.
+fn atelier(home: &Path, name: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home.join("home")).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
+    command.args([name, "-W", "64", "-H", "64", "-t", "1"]);
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files().get(role).unwrap());
+    }
+    if name == "generate" {
+        command.args(["--steps", "1", "--cfg-scale", "1", "--seed", "7", "-o"]).arg(home.join("picture.png"));
+    }
+    command
+}
+
+/// The exit status of a command that reads this text, and what it said.
+fn said(mut command: Command, stdin: &str) -> (Option<i32>, String) {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat())
+}
+
 /// The longest argument that Linux hands to a program has 128 KiB.
 #[test]
 fn the_command_line_reads_the_longest_argument() {
     let home = folder("argument");
     let prompt = "word sky, ".repeat(13_000);
-    for command_name in ["plan", "generate"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
-        command.env(HOME_VARIABLE, home.join("home")).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
-        command.args([command_name, "-W", "64", "-H", "64", "-t", "1", "-p", &prompt]);
-        for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
-            command.arg(flag).arg(files().get(role).unwrap());
-        }
-        if command_name == "generate" {
-            command.args(["--steps", "1", "--cfg-scale", "1", "-o"]).arg(home.join("picture.png"));
-        }
-        let output = command.output().unwrap();
-        let told = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
-        assert_eq!(output.status.code(), Some(0), "{command_name}: {told}");
-        assert!(told.contains(&format!("the first {} of {}", ROWS.prompt.limits, prompt.len())), "{command_name}: {told}");
+    for name in ["plan", "generate"] {
+        let mut command = atelier(&home, name);
+        command.args(["-p", &prompt]);
+        let (status, told) = said(command, "");
+        assert_eq!(status, Some(0), "{name}: {told}");
+        assert!(told.contains(&format!("the first {} of {}", ROWS.prompt.limits, prompt.len())), "{name}: {told}");
+    }
+}
+
+#[test]
+fn a_file_or_standard_input_holds_a_prompt_of_a_megabyte() {
+    let home = folder("files");
+    let [file, negative] = ["prompt.txt", "negative.txt"].map(|name| home.join(name));
+    let cut = |what: &str, count: usize| format!("{what}: the first {} of {count} ", ROWS.prompt.limits);
+    fs::write(&negative, "fog ".repeat(250_000)).unwrap();
+    for unit in ["word sky, ", "[(a:", "<lora"] {
+        let prompt = unit.repeat(1_000_000 / unit.len());
+        // Neither the mark nor the line end is of the prompt.
+        let text = format!("\u{feff}{prompt}\r\n");
+        fs::write(&file, &text).unwrap();
+        let pictures = ["-", file.to_str().unwrap()].map(|source| {
+            let mut command = atelier(&home, "generate");
+            command.args(["--prompt-file", source, "--negative-prompt-file"]).arg(&negative);
+            let (status, told) = said(command, if source == "-" { &text } else { "" });
+            assert_eq!(status, Some(0), "{unit:?} from {source}: {told}");
+            assert!(told.contains(&cut("Prompt", prompt.len())), "{unit:?} from {source}: {told}");
+            assert!(told.contains(&cut("Negative prompt", 1_000_000)), "{unit:?} from {source}: {told}");
+            fs::read(home.join("picture.png")).unwrap()
+        });
+        assert!(pictures[0] == pictures[1], "{unit:?}: the same file from both");
+    }
+    let mut command = atelier(&home, "generate");
+    command.args(["--as-command", "--prompt-file", "-"]);
+    let (status, told) = said(command, "a 'red' lake\n\n");
+    assert!(status == Some(0) && told.contains("--prompt ") && !told.contains("--prompt-file"), "{told}");
+
+    fs::write(&file, [0xff, 0xfe, b'a', 0]).unwrap();
+    for (source, words) in [(&file, "is not text in UTF-8"), (&home, ""), (&home.join("nowhere.txt"), "")] {
+        let mut command = atelier(&home, "generate");
+        command.arg("--prompt-file").arg(source);
+        let (status, told) = said(command, "");
+        assert_eq!(status, Some(2), "{}: {told}", source.display());
+        assert!(told.contains(&*source.to_string_lossy()) && told.contains(words), "{}: {told}", source.display());
     }
 }

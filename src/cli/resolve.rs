@@ -5,6 +5,7 @@
 mod area;
 mod lookup;
 mod person;
+mod prompt_files;
 mod starts;
 mod templates;
 
@@ -258,8 +259,10 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Ve
         height: flags.height,
         seed: Some(0),
         batch_count: 1,
+        files: flags.files.clone(),
         start: starts::only(&flags.common.inputs, "atelier plan is about one picture")?,
     };
+    let picture = prompt_files::with_files(&picture)?;
     let (mut recipe, _) = recipe_of_flags(&picture, &flags.common, None, lookup)?;
     let notes = recipe.clamp();
     check_complete(&recipe)?;
@@ -288,7 +291,8 @@ pub(super) fn queued(
 /// The recipe that a sheet begins with, what could not be taken over, and the name of its model.
 pub(super) fn of_sheet(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let start = starts::only(&flags.common.inputs, "all pictures of a sheet begin with one start picture")?;
-    let (recipe, notes, name) = recipe_like(&flags.like, &PictureFlags { start, ..flags.picture() }, &flags.common, lookup)?;
+    let picture = prompt_files::with_files(&PictureFlags { start, ..flags.picture() })?;
+    let (recipe, notes, name) = recipe_like(&flags.like, &picture, &flags.common, lookup)?;
     check_complete(&recipe)?;
     recipe.check_person_word().map_err(UsageError::Person)?;
     Ok((recipe, notes, name))

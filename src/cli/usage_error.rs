@@ -44,7 +44,9 @@ pub(super) enum UsageError {
     #[error("{} has no prompts: it is read as text, with one prompt on each line", .0.display())]
     NoPrompts(std::path::PathBuf),
     #[error("{}: {}", .0.display(), .1)]
-    PromptsFile(std::path::PathBuf, String),
+    TextFile(std::path::PathBuf, String),
+    #[error("standard input holds one text: read the prompt or the negative prompt from a file")]
+    OneStandardInput,
     #[error(transparent)]
     Placement(#[from] PlacementError),
     #[error(transparent)]

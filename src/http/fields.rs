@@ -129,14 +129,26 @@ impl Fields {
 
     /// A whole number; a decimal that is one counts.
     pub(crate) fn whole(&mut self, key: &str) -> Option<i64> {
+        /// 2^63.
+        const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
         // Seeds have more digits than a decimal keeps.
-        if let Some(whole) = self.map.get(key).and_then(Value::as_i64) {
+        let whole = match self.map.get(key) {
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(value) => value.as_i64(),
+            None => None,
+        };
+        if whole.is_some() {
             self.map.remove(key);
-            return Some(whole);
+            return whole;
         }
         let number = self.number(key)?;
-        if number.fract() != 0.0 || number.abs() > 9e18 {
+        if number.fract() != 0.0 {
             self.fault(key, "It is not a whole number.");
+            return None;
+        }
+        // Seeds of other programs go to 2^64 - 1.
+        if number.abs() >= TOO_LARGE {
+            self.fault(key, format!("It must be at most {}.", i64::MAX));
             return None;
         }
         Some(number as i64)
@@ -276,15 +288,17 @@ mod tests {
 
     #[test]
     fn numbers_and_switches_are_read_as_clients_send_them() {
-        let body =
-            br#"{"a": 2.0, "b": "7", "c": null, "d": 1, "e": "true", "f": 9007199254740993, "g": "x", "h": 1.5, "i": 5000, "j": {}}"#;
+        let body = br#"{"a": 2.0, "b": "7", "c": null, "d": 1, "e": "true", "f": 9007199254740993, "g": "x", "h": 1.5, "i": 5000, "j": {},
+            "k": " 9007199254740993", "l": 18446744073709551615, "m": "18446744073709551615"}"#;
         let mut it = Fields::read(body).unwrap();
         assert_eq!((it.whole("a"), it.whole("b"), it.whole("c"), it.whole("absent")), (Some(2), Some(7), None, None));
         assert_eq!((it.flag("d"), it.flag("e")), (Some(true), Some(true)));
-        assert_eq!(it.whole("f"), Some(9_007_199_254_740_993), "seeds keep every digit");
+        assert_eq!([it.whole("f"), it.whole("k")], [Some(9_007_199_254_740_993); 2], "seeds keep every digit");
         assert_eq!((it.number("g"), it.whole("h"), it.within("i", 1..=150), it.text("j")), (None, None, None, None));
+        assert_eq!([it.whole("l"), it.whole("m")], [None; 2], "no other seed in its place");
         let Err(Failure::Invalid(faults)) = it.finish() else { panic!("nothing was refused") };
-        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j"]);
+        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j", "l", "m"]);
+        assert!(faults[4..].iter().all(|it| it.sentence == "It must be at most 9223372036854775807."));
     }
 
     #[test]

@@ -14,6 +14,11 @@ fn small(prompt: &str, steps: u32, count: u32) -> Value {
         "sample_params": {"sample_steps": steps, "guidance": {"txt_cfg": 1.5}}})
 }
 
+fn with(mut body: Value, key: &str, value: Value) -> Value {
+    body[key] = value;
+    body
+}
+
 /// Adds a job and returns its path.
 fn add(studio: &Studio, body: &Value) -> String {
     let answer = post(studio.address(), "/sdcpp/v1/img_gen", body);
@@ -89,6 +94,23 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     assert_eq!((made.vae_tiling, made.vae_tile_size, made.vae_tile_overlap), (true, Some(8), Some(0.25)));
     let wrong = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"cache_mode": "ucache", "cache_option": "speed=1"}));
     assert!(wrong.status == 400 && wrong.text().contains("cache_option"), "{}", wrong.text());
+}
+
+#[test]
+fn an_answer_names_what_its_format_cannot_keep() {
+    let studio = Studio::open();
+    let path = add(&studio, &with(small("a lake", 2, 1), "output_format", json!("jpeg")));
+    assert_eq!(events(&studio, &path).last().unwrap().1["status"], "completed");
+    let fetch = || get(studio.address(), &format!("{path}/images/0"));
+    let whole = fetch();
+    assert_eq!((whole.status, whole.header("content-type"), whole.header("x-atelier-losses")), (200, Some("image/jpeg"), None));
+    // As another program saves it.
+    let kept = studio.kept();
+    image::ImageBuffer::from_pixel(8, 8, image::Rgba([9_u16, 9, 9, 0])).save(&kept[0]).unwrap();
+    let copy = fetch();
+    assert_eq!((copy.status, copy.header("x-atelier-losses")), (200, Some("transparency, sixteen_bits")));
+    let job = get(studio.address(), &path).ok();
+    assert_eq!(job["result"]["images"][0]["losses"], json!(["transparency", "sixteen_bits"]));
 }
 
 #[test]

@@ -179,6 +179,15 @@ fn the_same_tools_are_on_the_server_behind_its_guard_and_for_each_owner_alone() 
     };
     let made = call(ANNA, "generate_image", &json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 2, "count": 2}));
     assert_eq!((size_of(&made), made["content"].as_array().unwrap().iter().filter(|it| it["type"] == "image").count()), ((64, 64), 2));
+    assert!(!text_of(&made).contains("In this copy"), "{}", text_of(&made));
+    // As another program saves them.
+    for kept in studio.kept() {
+        image::ImageBuffer::from_pixel(8, 8, image::Rgba([9_u16, 9, 9, 0])).save(kept).unwrap();
+    }
+    let job = ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).ok()[0]["id"].clone();
+    let again = text_of(&call(ANNA, "job_status", &json!({"job": job})));
+    let lost = "In this copy, what was transparent is white; PNG keeps it, 8 bits a colour are left of 16; PNG keeps them.";
+    assert_eq!(again.matches(lost).count(), 2, "{again}");
     let waits = json!({"prompt": "a harbour", "width": 64, "height": 64, "sample_params": {"sample_steps": 2}});
     let job = ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &waits).json();
     let told = text_of(&call(ANNA, "job_status", &json!({"job": job["id"], "wait": true})));

@@ -65,6 +65,8 @@ pub enum ExportLoss {
     Transparency,
     /// Sixteen bits a sample, of which eight are left.
     SixteenBits,
+    /// Colours beyond sRGB, which become its nearest.
+    Profile,
     /// Settings, where their text is longer than the format's block holds or was not written.
     Settings,
 }
@@ -76,6 +78,7 @@ impl ExportLoss {
         match self {
             Self::Transparency => tr!("media-what-was-transparent-is"),
             Self::SixteenBits => tr!("media-8-bits-a-colour"),
+            Self::Profile => tr!("media-colours-beyond-srgb-became"),
             Self::Settings => tr!("media-the-settings-are-left"),
         }
     }
@@ -86,8 +89,15 @@ impl ExportLoss {
         match self {
             Self::Transparency => "transparency",
             Self::SixteenBits => "sixteen_bits",
+            Self::Profile => "profile",
             Self::Settings => "settings",
         }
+    }
+
+    /// What became of all these, in clauses; empty where nothing is lost.
+    #[must_use]
+    pub fn clauses(losses: &[Self]) -> String {
+        losses.iter().map(|loss| loss.clause()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -143,10 +153,26 @@ pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -
 /// What of a picture's pixels this format cannot keep.
 #[must_use]
 pub fn pixel_losses(image: &Rgb8, format: ExportFormat) -> Vec<ExportLoss> {
-    let (Some(fine), false) = (image.fine(), format == ExportFormat::Png) else { return Vec::new() };
-    let alpha = (fine.has_alpha && format != ExportFormat::WebP).then_some(ExportLoss::Transparency);
-    let bits = matches!(fine.samples, Samples::Sixteen(_)).then_some(ExportLoss::SixteenBits);
-    alpha.into_iter().chain(bits).collect()
+    let is_lost = |loss: &ExportLoss| match (format, loss) {
+        (ExportFormat::Png, _) | (ExportFormat::WebP, ExportLoss::Transparency) => false,
+        // It goes along, unless nobody could read it.
+        (_, ExportLoss::Profile) => image.fine().is_some_and(|fine| fine.profile.is_none()),
+        _ => true,
+    };
+    plain_losses(image).into_iter().filter(is_lost).collect()
+}
+
+/// What of a picture's pixels eight bits of sRGB without transparency cannot keep: those of the
+/// clipboard, and of copies that are made small.
+#[must_use]
+pub fn plain_losses(image: &Rgb8) -> Vec<ExportLoss> {
+    let Some(fine) = image.fine() else { return Vec::new() };
+    let has = [
+        (fine.has_alpha, ExportLoss::Transparency),
+        (matches!(fine.samples, Samples::Sixteen(_)), ExportLoss::SixteenBits),
+        (fine.is_beyond_srgb, ExportLoss::Profile),
+    ];
+    has.into_iter().filter(|(has, _)| *has).map(|(_, loss)| loss).collect()
 }
 
 /// The bytes of a picture that is in no file, without settings.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags, whole_seed};
+use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags};
+use atelier_core::recipe::read_seed;
 
 const AXES: &str = "Axes";
 
@@ -37,14 +38,14 @@ pub struct GridFlags {
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompt_file"], help_heading = PICTURE)]
     prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
     /// Seed of all pictures. Negative or absent: one is drawn for all of them
-    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
     #[command(flatten)]
     pub(in crate::cli) common: CommonFlags,

@@ -18,6 +18,7 @@ mod http;
 mod library;
 mod mcp;
 mod person;
+mod prompt_files;
 mod queue;
 mod steps;
 mod studios;
@@ -35,20 +36,23 @@ pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use mcp::McpFlags;
 pub(super) use person::PersonFlags;
+pub(super) use prompt_files::PromptFileFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
 use studios::NOT_OF_A_STUDIO;
 pub(super) use studios::StudiosCommand;
 pub use studios::StudiosFlags;
-use values::{finite, gib, guidance_range, lora, unit, whole_seed};
+use values::{finite, gib, guidance_range, known_seed, lora, unit};
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
-use atelier_core::recipe::{ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
+use atelier_core::recipe::{
+    ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, read_seed,
+};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -59,10 +63,11 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "ModelFlags",
     "TemplateFlags",
     "PictureFlags",
+    "PromptFileFlags",
     "SamplingFlags",
     "GuidanceFlags",
     "FamilyFlags",
@@ -342,7 +347,7 @@ pub(super) struct ModelFlags {
 pub(super) struct PictureFlags {
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA, [<lora:NAME:1>::5] in the
     /// first 5 steps; of {A|B} and __LIST__ each picture has one
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompts"], help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompt_file", "prompts"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
@@ -353,10 +358,12 @@ pub(super) struct PictureFlags {
     pub(super) height: Option<u32>,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
     /// random
-    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
+    #[command(flatten)]
+    pub(super) files: PromptFileFlags,
     // Each of `InputFlags::init_img` in turn.
     #[arg(skip)]
     pub(super) start: Option<PathBuf>,
@@ -366,7 +373,7 @@ pub(super) struct PictureFlags {
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct TemplateFlags {
     /// Text file of prompts: one picture for each line that is not empty
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "from_step", "finish"], help_heading = PICTURE)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "from_step", "finish"], help_heading = PICTURE)]
     pub(in crate::cli) prompts: Option<PathBuf>,
     /// Folder of lists (text and YAML files) of which __NAME__ in a prompt takes a line; may be
     /// repeated [default: the folder wildcards of Atelier's data]
@@ -380,6 +387,8 @@ pub(in crate::cli) struct WordFlags {
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,
+    #[command(flatten)]
+    files: PromptFileFlags,
     #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
@@ -389,9 +398,10 @@ pub(in crate::cli) struct WordFlags {
 impl WordFlags {
     /// The flags about the picture, as `generate` has them.
     fn picture(&self, prompt: Option<&str>, seed: Option<i64>, batch_count: u32) -> PictureFlags {
-        let Self { negative_prompt, width, height } = self;
+        let Self { negative_prompt, files, width, height } = self;
         let (prompt, negative_prompt) = (prompt.map(str::to_owned), negative_prompt.clone());
-        PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count, start: None }
+        let (width, height, files) = (*width, *height, files.clone());
+        PictureFlags { prompt, negative_prompt, width, height, seed, batch_count, files, start: None }
     }
 }
 
@@ -674,6 +684,8 @@ pub struct PlanFlags {
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
+    #[command(flatten)]
+    pub(super) files: PromptFileFlags,
     #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     pub(super) width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
@@ -807,9 +819,6 @@ mod tests {
             ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!((flags.picture.seed, flags.picture.width), (Some(8), Some(128)));
-        assert_eq!(whole_seed("-1"), Ok(-1));
-        assert!(whole_seed("9223372036854775809").is_err_and(|it| it.ends_with("with --rng cpu, 1 draws the same noise")));
-        assert!(whole_seed("18446744073709551616").is_err_and(|it| it.ends_with("9223372036854775807")));
         assert_eq!(flags.common.model.lora.len(), 2);
         let args = ["atelier", "generate", "-p", "x", "-i", "a.png", "--init", "b.png", "--mask", "m.png", "--mask", "n.png"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };

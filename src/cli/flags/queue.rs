@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, TemplateFlags, WordFlags,
-    whole_seed, within,
+    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, TemplateFlags, WordFlags, within,
 };
 use atelier_core::placement::one_device;
-use atelier_core::recipe::ROWS;
+use atelier_core::recipe::{ROWS, read_seed};
 use atelier_gallery::queue::QueuedJobId;
 
 const DOWNLOAD: &str = "Downloading";
@@ -87,7 +86,7 @@ impl QueueCommand {
 pub(in crate::cli) struct QueueAddFlags {
     /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA; of {A|B} and
     /// __LIST__ each picture has one
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompts"], help_heading = PICTURE)]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompt_file", "prompts"], help_heading = PICTURE)]
     prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,
@@ -97,7 +96,7 @@ pub(in crate::cli) struct QueueAddFlags {
     pub(in crate::cli) like: LikeFlags,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
     /// random
-    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     batch_count: u32,

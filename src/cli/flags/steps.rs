@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PICTURE, SAMPLING, unit};
+use super::{PICTURE, SAMPLING, known_seed, unit};
 use atelier_core::recipe::SeedBlend;
 
 /// Flags of commands that make pictures.
@@ -34,7 +34,7 @@ pub(in crate::cli) struct StepFlags {
     #[arg(long, value_name = "STEP", help_heading = SAMPLING)]
     pub(in crate::cli) last_step: Option<u32>,
     /// Second seed, blended into the start noise (variation seed)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), help_heading = SAMPLING)]
+    #[arg(long, value_name = "N", value_parser = known_seed, allow_negative_numbers = true, help_heading = SAMPLING)]
     pub(in crate::cli) blend_seed: Option<i64>,
     /// Strength of the second seed, 0 to 1: 0.1 changes details, 1 is the picture of the second
     /// seed [default: 0.2]

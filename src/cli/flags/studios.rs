@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn another_studio_gets_a_flag_or_it_is_refused() {
-        const TAKEN: [&str; 25] = [
+        const TAKEN: [&str; 27] = [
             "studio",
             "help",
             "simulate_devices",
@@ -123,6 +123,8 @@ mod tests {
             "model",
             "prompt",
             "negative_prompt",
+            "prompt_file",
+            "negative_prompt_file",
             "width",
             "height",
             "seed",

@@ -1,6 +1,6 @@
 //! Values of flags, read from what was typed; an error says what to write.
 
-use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, Rng, SHARE, kept_seed};
+use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, SHARE, read_seed};
 
 /// Bytes of a number of GiB.
 pub(super) fn gib(text: &str) -> Result<u64, String> {
@@ -14,15 +14,10 @@ pub(super) fn finite(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
 }
 
-/// Seeds of other programs go to 2^64 - 1.
-pub(super) fn whole_seed(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| {
-        let most = format!("write a whole number up to {}", i64::MAX);
-        match text.parse().ok().and_then(|seed| kept_seed(seed, Rng::Cpu)) {
-            Some(kept) => format!("{most}; with --rng cpu, {kept} draws the same noise"),
-            None => most,
-        }
-    })
+/// A seed that is not drawn at random.
+pub(super) fn known_seed(text: &str) -> Result<i64, String> {
+    let seed = read_seed(text)?;
+    if seed < 0 { Err("write a whole number that is not negative".to_owned()) } else { Ok(seed) }
 }
 
 pub(super) fn unit(text: &str) -> Result<f32, String> {
@@ -113,5 +108,7 @@ mod tests {
         assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
         assert!(unit("1.01").is_err() && unit("-0.1").is_err());
         assert_eq!(unit("1"), Ok(1.0));
+        assert_eq!(known_seed("7"), Ok(7));
+        assert!(["-1", "x", "9223372036854775808"].iter().all(|text| known_seed(text).is_err()));
     }
 }

@@ -1,10 +1,9 @@
 //! Prompts that stand for several: lists of them, choices and wildcards.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::lookup::{Lookup, ResolvedRecipe};
+use super::prompt_files;
 use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
@@ -13,8 +12,6 @@ use atelier_core::words::{LoraTag, take_loras};
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
 use atelier_studio::next_recipe::add_named_loras;
 
-/// A longer file is no list of prompts.
-const MAX_BYTES: u64 = 16 << 20;
 /// Prompts of one list.
 const MAX_PROMPTS: usize = 10_000;
 
@@ -27,6 +24,7 @@ pub(super) fn choose_pictures(
     (paths, lookup): (&impl Fn() -> Result<Paths, NoHome>, &Lookup<'_>),
     resolve: impl Fn(&PictureFlags) -> Result<ResolvedRecipe, UsageError>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
+    let picture = prompt_files::with_files(picture)?;
     let lines = flags.prompts.as_deref().map(prompts).transpose()?;
     let mut all = Vec::new();
     for start in starts {
@@ -85,20 +83,13 @@ fn pictures(
 }
 
 fn prompts(file: &Path) -> Result<Vec<String>, UsageError> {
-    let failed = |sentence: String| UsageError::PromptsFile(file.to_owned(), sentence);
-    let mut text = String::new();
-    let open = File::open(file).map_err(|error| failed(error.to_string()))?;
-    open.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(failed("is too large for a list of prompts".to_owned()));
-    }
-    let lines: Vec<String> =
-        text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let text = prompt_files::read_text(file)?;
+    let lines: Vec<String> = text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
     if lines.is_empty() {
         return Err(UsageError::NoPrompts(file.to_owned()));
     }
     if lines.len() > MAX_PROMPTS {
-        return Err(failed(format!("has {} prompts; {MAX_PROMPTS} are read at most", lines.len())));
+        return Err(UsageError::TextFile(file.to_owned(), format!("has {} prompts; {MAX_PROMPTS} are read at most", lines.len())));
     }
     Ok(lines)
 }

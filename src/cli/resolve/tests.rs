@@ -117,6 +117,36 @@ fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
     assert!(jobs(&["--prompts", &empty]).unwrap_err().to_string().contains("has no prompts"));
 }
 
+#[test]
+fn a_prompt_in_a_file_is_all_of_its_text_but_one_line_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let of = |text: &str| words(&["--prompt-file", &file("prompt.txt", text.as_bytes()), "--seed", "3"]).remove(0).0;
+    let texts =
+        [("\u{feff} a lake,\na hut \r\n", " a lake,\na hut "), ("a\n\n", "a\n"), ("a", "a"), ("", ""), ("{a|a} <lora:ink:1>\n", "a")];
+    assert_eq!(texts.map(|(text, _)| of(text)), texts.map(|(_, prompt)| prompt.to_owned()), "as --prompt reads it");
+    let fog = file("negative.txt", b"fog\n");
+    let Task::Generate { recipe, .. } = jobs(&["-p", "x", "--negative-prompt-file", &fog]).unwrap().remove(0).task else { panic!() };
+    assert_eq!((recipe.prompt.as_str(), recipe.negative_prompt.as_str()), ("x", "fog"));
+    // UTF-16, with and without a mark.
+    for bytes in [&b"\xff\xfea\0"[..], b"a\0", b"\xfc"] {
+        let wrong = file("wrong.txt", bytes);
+        let error = jobs(&["--prompt-file", &wrong]).unwrap_err().to_string();
+        assert_eq!(error, format!("{wrong}: is not text in UTF-8; save it as UTF-8"));
+    }
+    let large = file("large.txt", &vec![b'a'; (16 << 20) + 1]);
+    assert!(jobs(&["--prompt-file", &large]).unwrap_err().to_string().contains("is larger than 16 MiB"));
+    let both = jobs(&["--prompt-file", "-", "--negative-prompt-file", "-"]).unwrap_err().to_string();
+    assert!(both.starts_with("standard input holds one text"), "{both}");
+    for other in ["--prompt", "--prompts", "--from-command"] {
+        assert_eq!(refused(&["--prompt-file", &fog, other, "x"]), clap::error::ErrorKind::ArgumentConflict, "{other}");
+    }
+}
+
 /// Writes a picture of this size and returns its path.
 fn picture_file(folder: &Path, name: &str, (width, height): (u32, u32)) -> String {
     let path = folder.join(name);

@@ -69,8 +69,7 @@ fn write(state: &State, dialog: &SaveDialog, target: PathBuf, context: &mut Cont
         move |saved, features, context| match saved {
             Ok(SaveResult::Saved(path, losses)) if losses.is_empty() => context.notice(tr!("create-saved-as", path = path.display())),
             Ok(SaveResult::Saved(path, losses)) => {
-                let losses = losses.into_iter().map(ExportLoss::clause).collect::<Vec<_>>().join(", ");
-                context.notice(tr!("create-saved-as-with-losses", path = path.display(), losses));
+                context.notice(tr!("create-saved-as-with-losses", path = path.display(), losses = ExportLoss::clauses(&losses)));
             }
             Ok(SaveResult::Exists(path)) => {
                 let asked = SaveDialog { path: path.display().to_string(), is_typed: true, replaced: Some(path), ..dialog };

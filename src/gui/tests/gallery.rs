@@ -121,6 +121,21 @@ fn the_keyboard_alone_selects_rates_and_looks_closely() {
 }
 
 #[test]
+fn a_copied_picture_says_what_the_clipboard_cannot_keep() {
+    let home = tempfile::tempdir().unwrap();
+    let kept = keep_pictures(home.path(), &["a lake", "a clear lake"]);
+    // Over the newest one, as another program saves it.
+    image::ImageBuffer::from_pixel(16, 9, image::Rgba([40_u16, 40, 40, 0])).save(&kept[1]).unwrap();
+    let mut studio = open_home(home, 2);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.harness.event(egui::Event::Copy);
+    studio.until_notice("Copied: what was transparent is white; PNG keeps it, 8 bits a colour are left of 16; PNG keeps them");
+    studio.press(Modifiers::NONE, Key::End);
+    studio.harness.event(egui::Event::Copy);
+    studio.until("the other notice", |app| app.state.notices.shown().is_some_and(|it| it.text == "Copied"));
+}
+
+#[test]
 fn marks_outlive_the_window() {
     let mut studio = open_gallery(&["one", "two"]);
     studio.press(Modifiers::NONE, Key::End);

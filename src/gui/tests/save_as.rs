@@ -2,6 +2,7 @@
 
 use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::tests::*;
+use atelier_core::recipe::{FineColours, Samples};
 
 impl Studio {
     /// Opens the dialog as it is where the system has none.
@@ -37,6 +38,22 @@ fn a_picture_is_saved_where_it_is_typed_and_as_its_ending_says() {
         let path = if name == "a.b" { folder.path().join("a.b.png") } else { path };
         assert!(std::fs::read(&path).unwrap().starts_with(begins), "{name}");
     }
+}
+
+#[test]
+fn a_picture_that_is_copied_from_memory_says_what_the_clipboard_cannot_keep() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![7]);
+    let samples = Samples::Eight([9, 9, 9, 0].repeat(64 * 64));
+    let fine = FineColours { samples, has_alpha: true, profile: None, is_beyond_srgb: true, from_print: None };
+    let image = Arc::new(image(64, 255).as_ref().clone().with_fine(Some(fine)).unwrap());
+    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
+    studio.until("the picture", |app| app.state.create.session.len() == 1 && app.state.create.converting_picture.is_none());
+    studio.done(job);
+    studio.click("Copy picture");
+    studio.until_notice("Copied: what was transparent is white; PNG keeps it, colours beyond sRGB became its nearest");
 }
 
 #[test]

@@ -3,16 +3,19 @@
 use std::path::Path;
 
 use atelier_core::recipe::ImageSource;
-use atelier_media::{ExportFormat, PictureError, export_pixels, read_image, thumbnail};
+use atelier_media::{ExportFormat, ExportedBytes, PictureError, export_pixels, plain_losses, read_fine_image, thumbnail};
 
 /// Longest side in pixels.
 const MAX_SIDE: u32 = 1024;
 /// Qualities of JPEG that are tried, one after the other.
 const QUALITIES: [u8; 4] = [90, 75, 60, 45];
 
-/// A JPEG of a picture's file with at most so many bytes, as large as fits. Blocks.
-pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<Vec<u8>, PictureError> {
-    let mut image = read_image(&ImageSource::File(path.to_owned()))?;
+/// A JPEG of a picture's file with at most so many bytes, as large as fits, in sRGB and without
+/// settings; its losses are those of the pixels. Blocks.
+pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<ExportedBytes, PictureError> {
+    let fine = read_fine_image(&ImageSource::File(path.to_owned()))?;
+    let losses = plain_losses(&fine);
+    let mut image = fine.without_fine();
     let mut side = MAX_SIDE.min(image.width().max(image.height()));
     loop {
         if image.width().max(image.height()) > side {
@@ -21,7 +24,7 @@ pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<Vec<u8>, Pict
         for quality in QUALITIES {
             let bytes = export_pixels(&image, ExportFormat::Jpeg { quality })?;
             if bytes.len() <= max_bytes || side == 1 {
-                return Ok(bytes);
+                return Ok(ExportedBytes { bytes, losses });
             }
         }
         side = (side / 2).max(1);
@@ -46,11 +49,12 @@ mod tests {
             let image = image::load_from_memory(bytes).unwrap();
             (image.width(), image.height())
         };
-        let bytes = jpeg_within(&path, 700_000).unwrap();
+        let bytes = jpeg_within(&path, 700_000).unwrap().bytes;
         assert!(bytes.len() <= 700_000 && size(&bytes) == (1024, 768), "{} bytes, {:?}", bytes.len(), size(&bytes));
-        let bytes = jpeg_within(&path, 20_000).unwrap();
+        let bytes = jpeg_within(&path, 20_000).unwrap().bytes;
         assert!(bytes.len() <= 20_000 && size(&bytes).0 < 512, "{} bytes, {:?}", bytes.len(), size(&bytes));
         image::RgbImage::new(64, 48).save(&path).unwrap();
-        assert_eq!(size(&jpeg_within(&path, 700_000).unwrap()), (64, 48));
+        let small = jpeg_within(&path, 700_000).unwrap();
+        assert_eq!((size(&small.bytes), small.losses), ((64, 48), Vec::new()));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atelier_core::recipe::{ImageSource, InitImage, Rgb8};
 use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
-use atelier_media::read_image;
+use atelier_media::{ExportLoss, ExportedBytes, read_image};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -46,6 +46,7 @@ impl Progress {
 
 /// Every tool, as clients list them.
 pub(super) fn list() -> Value {
+    const ANSWER: &str = "The answer is a JPEG of at most 1024 pixels without settings; image_id names the whole picture, which is kept.";
     let text = |about: &str| json!({"type": "string", "description": about});
     let whole = |about: &str, limits: &std::ops::RangeInclusive<u32>| json!({"type": "integer", "minimum": limits.start(), "maximum": limits.end(), "description": about});
     let side = whole("Pixels; the model's own size by default.", &SIDES);
@@ -66,7 +67,7 @@ pub(super) fn list() -> Value {
         tool(
             "generate_image",
             "Generate a picture",
-            "Generates pictures from a prompt with a model on this computer.",
+            &format!("Generates pictures from a prompt with a model on this computer. {ANSWER}"),
             json!({"prompt": text("What the picture shows."), "negative_prompt": negative, "model": model, "width": side, "height": side,
                 "steps": steps, "seed": seed, "count": whole("How many pictures.", &PICTURES)}),
             &["prompt"],
@@ -75,7 +76,7 @@ pub(super) fn list() -> Value {
         tool(
             "edit_image",
             "Edit a picture",
-            "Generates a picture that starts from another one.",
+            &format!("Generates a picture that starts from another one. {ANSWER}"),
             json!({"prompt": text("What the picture shows."), "image_id": id, "image": image, "negative_prompt": negative, "model": model,
                 "mask": text("A picture in base64, white where it is regenerated."), "steps": steps, "seed": seed,
                 "strength": {"type": "number", "minimum": 0, "maximum": 1, "description": "How much changes, from 0 to 1; 0.75 by default."}}),
@@ -85,7 +86,7 @@ pub(super) fn list() -> Value {
         tool(
             "upscale_image",
             "Upscale a picture",
-            "Makes a picture that was generated here larger.",
+            &format!("Makes a picture that was generated here larger. {ANSWER}"),
             json!({"image_id": id, "scale": {"type": "number", "minimum": 1, "maximum": 4, "description": "2 by default."}}),
             &["image_id"],
             false,
@@ -261,14 +262,15 @@ async fn content(view: &JobView) -> Result<Vec<Value>, Failure> {
     let each = MAX_PICTURE_BYTES / view.pictures.len().max(1);
     for picture in &view.pictures {
         let path = picture.path.clone();
-        let bytes = blocking(move || jpeg_within(&path, each)).await?;
-        let bytes = bytes.map_err(|error| {
+        let copy = blocking(move || jpeg_within(&path, each)).await?;
+        let ExportedBytes { bytes, losses } = copy.map_err(|error| {
             tracing::warn!("a picture could not be answered: {error}");
             Failure::Failed(atelier_core::advice::Advice::new("The picture was made, and its file cannot be read.", ""))
         })?;
         content.push(json!({"type": "image", "data": base64_text(&bytes), "mimeType": "image/jpeg"}));
         let seed = view.seed(picture.index).map_or_else(String::new, |seed| format!(", seed {seed}"));
-        content.push(text(format!("image_id {}{seed}, made with {}.", picture.picture.0, view.model)));
+        let lost = if losses.is_empty() { String::new() } else { format!(" In this copy, {}.", ExportLoss::clauses(&losses)) };
+        content.push(text(format!("image_id {}{seed}, made with {}.{lost}", picture.picture.0, view.model)));
     }
     content.extend(view.all_notes().into_iter().map(text));
     Ok(content)

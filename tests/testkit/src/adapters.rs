@@ -305,6 +305,60 @@ pub fn sd15(dir: &Path, base: &Path, kind: ConvolutionKind) -> io::Result<Adapte
     Ok(files)
 }
 
+/// Trainers' names of the layers of an SDXL's UNet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SdxlNames {
+    /// kohya's, of the model's own names.
+    Kohya,
+    /// kohya's, of diffusers' names.
+    KohyaDiffusers,
+    /// diffusers', with PEFT's halves.
+    Peft,
+}
+
+impl SdxlNames {
+    pub const ALL: [Self; 3] = [Self::Kohya, Self::KohyaDiffusers, Self::Peft];
+}
+
+/// Writes a LoRA in these names for some layers of the UNet of the family `sdxl` into `dir`; it is
+/// the same one in all names.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn sdxl(dir: &Path, names: SdxlNames) -> io::Result<PathBuf> {
+    /// The model's and diffusers' name, rows, columns, and the side of a kernel.
+    const LAYERS: [(&str, &str, usize, usize, usize); 6] = [
+        ("input_blocks.4.0.in_layers.2", "down_blocks.1.resnets.0.conv1", 128, 64, 3),
+        ("input_blocks.4.1.transformer_blocks.0.attn1.to_q", "down_blocks.1.attentions.0.transformer_blocks.0.attn1.to_q", 128, 128, 1),
+        ("input_blocks.5.1.transformer_blocks.1.attn2.to_k", "down_blocks.1.attentions.1.transformer_blocks.1.attn2.to_k", 128, 2048, 1),
+        ("middle_block.1.transformer_blocks.0.attn1.to_out.0", "mid_block.attentions.0.transformer_blocks.0.attn1.to_out.0", 256, 256, 1),
+        ("output_blocks.0.1.transformer_blocks.0.ff.net.2", "up_blocks.0.attentions.0.transformer_blocks.0.ff.net.2", 256, 1024, 1),
+        ("output_blocks.3.1.proj_in", "up_blocks.1.attentions.0.proj_in", 128, 128, 1),
+    ];
+    let mut adapter = Vec::new();
+    for (own, theirs, rows, columns, side) in LAYERS {
+        let (inputs, is_kernel) = (columns * side * side, side > 1);
+        let down = Matrix::random(&format!("{own} down"), RANK, inputs, 1.0 / (inputs as f32).sqrt());
+        let up = Matrix::random(&format!("{own} up"), rows, RANK, 0.5);
+        let shape = |rows, columns, side| if is_kernel { vec![rows, columns, side, side] } else { vec![rows, columns] };
+        let name = match names {
+            SdxlNames::Kohya => format!("lora_unet_{}", own.replace('.', "_")),
+            SdxlNames::KohyaDiffusers => format!("lora_unet_{}", theirs.replace('.', "_")),
+            SdxlNames::Peft => format!("unet.{theirs}"),
+        };
+        let [first, second] = if names == SdxlNames::Peft { ["lora_A", "lora_B"] } else { ["lora_down", "lora_up"] };
+        adapter.push((format!("{name}.{first}.weight"), shape(RANK, columns, side), down.values));
+        adapter.push((format!("{name}.{second}.weight"), shape(rows, RANK, 1), up.values));
+        // What diffusers takes for granted.
+        if names != SdxlNames::Peft {
+            adapter.push((format!("{name}.alpha"), Vec::new(), vec![RANK as f32]));
+        }
+    }
+    let path = dir.join(format!("{names:?}.safetensors"));
+    write_halves(&path, &adapter)?;
+    Ok(path)
+}
+
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|it| f32::from_le_bytes([it[0], it[1], it[2], it[3]])).collect()
 }

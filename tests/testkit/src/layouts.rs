@@ -236,6 +236,38 @@ pub fn diffusers_flux(from: &Path, to: &Path, width: usize) -> io::Result<PathBu
     Ok(to.to_owned())
 }
 
+/// Writes a Z-Image of the engine's names as diffusers keeps it: attention in three matrices, and the
+/// patches' sizes in the names of what makes and reads them.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn diffusers_zimage(from: &Path, to: &Path) -> io::Result<PathBuf> {
+    const NAMES: [(&str, &str); 5] = [
+        ("attention.out.", "attention.to_out.0."),
+        ("attention.q_norm.", "attention.norm_q."),
+        ("attention.k_norm.", "attention.norm_k."),
+        ("final_layer.", "all_final_layer.2-1."),
+        ("x_embedder.", "all_x_embedder.2-1."),
+    ];
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let mut views = Vec::new();
+    for (name, view) in file.tensors() {
+        let Some((start, end)) = name.split_once("attention.qkv.") else {
+            views.push((NAMES.iter().fold(name, |name, (own, other)| name.replace(own, other)), view));
+            continue;
+        };
+        let [rows, rest @ ..] = view.shape() else { return Err(io::Error::new(io::ErrorKind::InvalidInput, name)) };
+        let parts = view.data().chunks(view.data().len() / 3);
+        for (part, letter) in parts.zip(["q", "k", "v"]) {
+            let view = TensorView::new(view.dtype(), [&[rows / 3][..], rest].concat(), part).map_err(io::Error::other)?;
+            views.push((format!("{start}attention.to_{letter}.{end}"), view));
+        }
+    }
+    safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
 /// True for a modulation of two halves: the last block's, which has no output for the text.
 fn is_of_two(file: &SafeTensors<'_>, module: &str) -> bool {
     file.tensor(&format!("{module}.weight")).is_ok_and(|it| matches!(*it.shape(), [rows, columns] if rows == 2 * columns))
@@ -330,7 +362,7 @@ pub fn fp8(from: &Path, to: &Path, scales: Scales, form: Form) -> io::Result<Pat
     Ok(to.to_owned())
 }
 
-fn floats(dtype: Dtype, data: &[u8]) -> Vec<f32> {
+pub(crate) fn floats(dtype: Dtype, data: &[u8]) -> Vec<f32> {
     match dtype {
         Dtype::F32 => data.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect(),
         Dtype::F16 => data.as_chunks::<2>().0.iter().map(|it| f16::from_le_bytes(*it).to_f32()).collect(),

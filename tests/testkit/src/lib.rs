@@ -12,6 +12,7 @@ pub mod broken;
 pub mod disk;
 pub mod draft;
 pub mod families;
+pub mod gguf_forms;
 pub mod headers;
 pub mod layouts;
 pub mod onnx;

@@ -55,7 +55,7 @@ pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
-pub use seed_blend::{SeedBlend, kept_seed, seed_after};
+pub use seed_blend::{SeedBlend, kept_seed, read_seed, seed_after};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings};
 pub use skip_layers::SkipLayers;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::placement::ModuleSet;
-use crate::recipe::{FileRole, LatentUpscaler, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, seed_after};
+use crate::recipe::{FileRole, LatentUpscaler, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, kept_seed, read_seed, seed_after};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
     serde_json::from_str::<Stored<F>>(text).unwrap().restore(find)
@@ -119,6 +119,22 @@ fn a_list_over_its_limit_is_cut_with_a_note() {
 #[test]
 fn after_the_largest_seed_comes_zero() {
     assert_eq!([seed_after(7, 1), seed_after(i64::MAX, 1), seed_after(i64::MAX - 1, 3), seed_after(0, -1)], [8, 0, 1, i64::MAX]);
+}
+
+#[test]
+fn a_seed_of_all_64_bits_is_one_of_the_same_noise_or_none() {
+    let (most, above) = (i64::MAX.unsigned_abs(), (1 << 63) + 5);
+    for rng in Rng::ALL {
+        assert_eq!(kept_seed(most, *rng, None), Some(i64::MAX), "{rng:?}");
+        let kept = [kept_seed(above, *rng, None), kept_seed(u64::MAX, *rng, None)];
+        let expected = if *rng == Rng::Cuda { [None, None] } else { [Some(5), Some(i64::from(u32::MAX))] };
+        assert_eq!(kept, expected, "{rng:?}");
+    }
+    assert_eq!([Some(Rng::Cuda), Some(Rng::Cpu)].map(|sampler| kept_seed(above, Rng::Cpu, sampler)), [None, Some(5)]);
+    assert_eq!(["-1", "7", "9223372036854775807"].map(read_seed), [Ok(-1), Ok(7), Ok(i64::MAX)]);
+    let most = "write a whole number up to 9223372036854775807";
+    assert_eq!(read_seed("9223372036854775809"), Err(format!("{most}; with --rng cpu, 1 draws the same noise")));
+    assert_eq!(["18446744073709551616", "many", ""].map(read_seed), [(); 3].map(|()| Err(most.to_owned())));
 }
 
 #[test]

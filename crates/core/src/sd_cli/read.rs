@@ -11,7 +11,7 @@ use super::{FILE_FLAGS, HERE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
-    RulesError, SkipLayers, StepCache, Upscale,
+    RulesError, SkipLayers, StepCache, Upscale, read_seed,
 };
 use crate::words::{LoraTag, take_loras_with_comments};
 
@@ -200,7 +200,7 @@ fn action(name: &str) -> Option<Action> {
         "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
         "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
-        "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
+        "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, read_seed(text)?)),
         "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
         "--sampler-rng" => Value(|it, text| set(&mut it.recipe.sampler_rng, Some(named(text)?))),
         "--hires" => Flag(|it| it.hires.get_or_insert_default().is_on = true),

@@ -238,7 +238,7 @@ fn a_second_pass_is_as_sd_cli_has_it() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png --disable-image-metadata \
+        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 -s 9223372036854775808 --backend te= --max-vram six --pm-style-strength 101 -o out.png --disable-image-metadata \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
@@ -250,6 +250,7 @@ fn nothing_is_dropped_silently() {
         "--glow: unknown option",
         "--steps many: write a whole number above 0",
         "-W 0: write a whole number above 0",
+        "-s 9223372036854775808: write a whole number up to 9223372036854775807; with --rng cpu, 0 draws the same noise",
         "--backend te=: \"te=\" does not name a module",
         "--max-vram six: \"six\" is not a budget",
         "--pm-style-strength 101: write a number from 0 to 100",

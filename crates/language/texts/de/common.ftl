@@ -1,4 +1,5 @@
 common-copied = Kopiert
+common-copied-with-losses = Kopiert: { $losses }
 common-copy = Kopieren
 common-try-again = Erneut versuchen
 common-not-now = Nicht jetzt

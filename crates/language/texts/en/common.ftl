@@ -1,4 +1,5 @@
 common-copied = Copied
+common-copied-with-losses = Copied: { $losses }
 common-copy = Copy
 common-try-again = Try again
 common-not-now = Not now

@@ -1,4 +1,5 @@
 common-copied = コピーしました
+common-copied-with-losses = コピーしました：{ $losses }
 common-copy = コピー
 common-try-again = 再試行
 common-not-now = 後で

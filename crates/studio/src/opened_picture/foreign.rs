@@ -230,7 +230,7 @@ fn control_picture(from: &PictureControl, it: &mut Translation) {
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
-    let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default()) else {
+    let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default(), None) else {
         it.leave("Seed", seed.to_string());
         it.differences.push(tr!("studio-seed-is-too-large", seed, most = i64::MAX));
         return;

@@ -265,7 +265,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
             // One that has no seed of the same noise leaves the field as it was.
-            recipe.seed = digits.parse().map_or(-1, |seed| kept_seed(seed, recipe.rng).unwrap_or(recipe.seed));
+            recipe.seed = digits.parse().map_or(-1, |seed| kept_seed(seed, recipe.rng, recipe.sampler_rng).unwrap_or(recipe.seed));
             ui.data_mut(|data| data.insert_temp(id, digits));
         }
         if typed.is_some() && (!response.has_focus() || ui.input(|input| input.key_pressed(Key::Enter))) {

@@ -1,0 +1,63 @@
+//! Prompts in text files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::cli::flags::{PictureFlags, PromptFileFlags};
+use crate::cli::usage_error::UsageError;
+
+/// What stands for standard input in the place of a file.
+const STDIN: &str = "-";
+/// A larger file is no text of prompts.
+const MAX_MIB: u64 = 16;
+
+/// These flags with the prompts of the files that they name.
+///
+/// # Errors
+/// Where a file is not there or is no text, and where both prompts are to come from standard input.
+pub(super) fn with_files(picture: &PictureFlags) -> Result<PictureFlags, UsageError> {
+    let mut picture = picture.clone();
+    let PromptFileFlags { prompt_file, negative_prompt_file } = std::mem::take(&mut picture.files);
+    if [&prompt_file, &negative_prompt_file].iter().all(|file| file.as_deref() == Some(Path::new(STDIN))) {
+        return Err(UsageError::OneStandardInput);
+    }
+    if let Some(file) = prompt_file {
+        picture.prompt = Some(prompt(&file)?);
+    }
+    if let Some(file) = negative_prompt_file {
+        picture.negative_prompt = Some(prompt(&file)?);
+    }
+    Ok(picture)
+}
+
+/// The whole text, without the line end that editors and `echo` put behind it.
+fn prompt(file: &Path) -> Result<String, UsageError> {
+    let text = if file == Path::new(STDIN) { read(io::stdin().lock(), Path::new("standard input"))? } else { read_text(file)? };
+    Ok(text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(&text).to_owned())
+}
+
+/// The text of a file, without a byte order mark.
+///
+/// # Errors
+/// With the name of the file: where it cannot be read, is too large or is no text.
+pub(super) fn read_text(file: &Path) -> Result<String, UsageError> {
+    let open = File::open(file).map_err(|error| UsageError::TextFile(file.to_owned(), error.to_string()))?;
+    read(open, file)
+}
+
+fn read(source: impl Read, name: &Path) -> Result<String, UsageError> {
+    let failed = |sentence: String| UsageError::TextFile(name.to_owned(), sentence);
+    let mut bytes = Vec::new();
+    source.take((MAX_MIB << 20) + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    if bytes.len() as u64 > MAX_MIB << 20 {
+        return Err(failed(format!("is larger than {MAX_MIB} MiB, which is too large for prompts")));
+    }
+    // UTF-16 without a mark is valid UTF-8 with NUL characters, which no prompt has.
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    let mut text = text.ok_or_else(|| failed("is not text in UTF-8; save it as UTF-8".to_owned()))?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
+}
