@@ -66,6 +66,23 @@ impl Recipe {
         }
         over
     }
+
+    /// True where a step of this guidance evaluates the negative prompt too. As `resolve_guidance` of
+    /// stable-diffusion.cpp decides it: where it equals the image guidance, 1 where there is none,
+    /// nothing is left of that prompt.
+    #[must_use]
+    pub fn is_guided(&self, guidance: f32) -> bool {
+        !guidance.is_nan() && guidance != self.image_guidance.unwrap_or(1.0)
+    }
+
+    /// True where ranges or earlier steps may leave some steps unguided and others not.
+    #[must_use]
+    pub fn mixes_guidance(&self) -> bool {
+        let ranges = self.guidance_ranges.iter().map(|range| range.guidance);
+        let others = self.earlier_steps.iter().map(|steps| steps.guidance).chain(ranges);
+        let own = self.is_guided(self.guidance);
+        others.map(|guidance| self.is_guided(guidance)).any(|is_guided| is_guided != own)
+    }
 }
 
 #[cfg(test)]
@@ -94,5 +111,18 @@ mod tests {
             Recipe { guidance, guidance_ranges, ..Recipe::default() }.uses_negative_prompt()
         };
         assert_eq!([ranged(1.0, 3.0), ranged(3.0, 1.0), ranged(1.0, 1.0)], [true, true, false]);
+    }
+
+    #[test]
+    fn guidance_is_mixed_where_some_steps_may_have_none() {
+        let mixed = |guidance, ranges: &[f32]| {
+            let guidance_ranges = ranges.iter().map(|guidance| GuidanceRange { guidance: *guidance, ..GuidanceRange::default() });
+            Recipe { guidance, guidance_ranges: guidance_ranges.collect(), ..Recipe::default() }.mixes_guidance()
+        };
+        assert_eq!([mixed(7.0, &[]), mixed(7.0, &[3.0]), mixed(1.0, &[1.0])], [false; 3]);
+        assert_eq!([mixed(7.0, &[1.0]), mixed(1.0, &[3.0]), mixed(7.0, &[3.0, 1.0])], [true; 3]);
+        let first = Recipe { guidance: 1.0, ..Recipe::default() };
+        let branch = Recipe { earlier_steps: first.steps_until(3, None), guidance: 7.0, ..Recipe::default() };
+        assert!(branch.mixes_guidance());
     }
 }

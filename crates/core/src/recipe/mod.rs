@@ -61,7 +61,7 @@ pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAME
 pub use skip_layers::SkipLayers;
 pub use starts::first_of_other_size;
 pub use step_cache::StepCache;
-pub use step_share::{StepShare, steps_before};
+pub use step_share::{StepCounts, StepShare, steps_before};
 pub use step_words::MAX_STEP_RANGES;
 pub use templates::ChosenPictures;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
