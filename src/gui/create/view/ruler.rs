@@ -50,6 +50,8 @@ fn is_open(state: &State) -> bool {
 #[derive(PartialEq)]
 struct Source {
     recipe: Recipe,
+    /// The same with the LoRAs that its prompt names.
+    resolved: Recipe,
     reads_control: bool,
     picture_count: u32,
     /// Pictures whose steps the engine may still keep; their recipes stay as they are.
@@ -64,6 +66,7 @@ fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
     let (next, session) = (&state.shared.next, &state.create.session);
     let source = Source {
         recipe: next.recipe.clone(),
+        resolved: next.resolved_recipe().into_owned(),
         reads_control: next.reads_control(),
         picture_count: state.shared.picture_count(),
         made_here: session.iter().filter(|it| it.is_made_here).map(|it| it.id).collect(),
@@ -71,7 +74,7 @@ fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
     };
     memoize(ctx, Id::unique("reading of the ruler"), source, |source| {
         let ruler = Ruler::of(&source.recipe, source.reads_control);
-        (ruler, first_computed(session, &source.recipe, source.picture_count))
+        (ruler, first_computed(session, &source.resolved, source.picture_count))
     })
 }
 
