@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recipe, steps_before};
+use super::{Recipe, split_part_of_steps, steps_before};
 
 /// Another classifier-free guidance in a part of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,15 @@ impl GuidanceRange {
     #[must_use]
     pub fn steps(&self, all: u32) -> Range<u32> {
         steps_before(self.start, all)..steps_before(self.end, all)
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes; `None` where the text is another, or one of its
+    /// numbers is not finite.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (guidance, (start, end)) = split_part_of_steps(text)?;
+        let guidance: f32 = guidance.parse().ok()?;
+        [guidance, start, end].iter().all(|number| number.is_finite()).then_some(Self { guidance, start, end })
     }
 }
 
@@ -88,6 +97,17 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_is_read_as_it_is_written() {
+        for range in [GuidanceRange::default(), GuidanceRange { guidance: -0.5, start: 0.000_000_1, end: 0.6 }] {
+            assert_eq!(GuidanceRange::parse(&range.to_string()), Some(range));
+        }
+        assert_eq!(GuidanceRange::parse("3@0.8-0.2"), Some(GuidanceRange { guidance: 3.0, start: 0.8, end: 0.2 }), "it never acts");
+        for none in ["3", "@0.2-0.8", "x@0.2-0.8", "NaN@0-1", "3@0.2-inf", "3@NaN-1", " 3@0-1"] {
+            assert_eq!(GuidanceRange::parse(none), None, "{none}");
+        }
+    }
 
     fn over(ranges: &[(f32, f32, f32)]) -> Vec<(u32, f32)> {
         let guidance_ranges = ranges.iter().map(|(guidance, start, end)| GuidanceRange { guidance: *guidance, start: *start, end: *end });
