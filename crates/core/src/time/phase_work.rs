@@ -57,10 +57,7 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
         let lora_bytes = needs.modules.get(module).map_or(0, |needs| needs.lora_bytes);
         works.push(loading(*module, device, its.weight_bytes.saturating_add(lora_bytes), false));
     }
-    let done = |index: usize| work.modules.iter().take(index).filter(|it| it.repetitions > 0);
-    for (index, it) in work.modules.iter().enumerate().filter(|(_, it)| it.repetitions > 0) {
-        // What some of the steps add finds the weights and the buffer of the others.
-        let is_added = done(index).any(|before| (before.module, before.phase, before.pass) == (it.module, it.phase, it.pass));
+    for (it, is_added) in work.done() {
         // A prompt's encoding is kept.
         let each_picture = !(it.module.is_encoder() && it.phase == PhaseKind::Encoding);
         let assignment = placement.assignment(it.module);
