@@ -253,7 +253,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 let mut repeated = picture.recipe.clone();
                 change.apply(&mut repeated);
                 // Without it the next picture would need the same remedy.
-                change.apply(&mut context.shared.next.recipe);
+                context.shared.next.apply_change(&change);
                 generate(state, repeated, context);
             }
         }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use atelier_core::placement::Change;
 use atelier_core::recipe::{Lora, Recipe};
 use atelier_core::words::{take_loras, take_loras_if};
 use atelier_library::lora_named;
@@ -53,6 +54,16 @@ impl NextRecipe {
     #[must_use]
     pub fn without_lora(&self, prompt: &str, path: &Path) -> String {
         take_loras_if(prompt, |tag| self.lora_named(&tag.name) == Some(path))
+    }
+
+    /// Applies a change to the recipe; a LoRA that is to go leaves the prompt too.
+    pub fn apply_change(&mut self, change: &Change) {
+        if let Change::WithoutLora { name } = change {
+            let is_it = |path: &Path| path.file_name().is_some_and(|file| file == name.as_str());
+            let prompt = take_loras_if(&self.recipe.prompt, |tag| self.lora_named(&tag.name).is_some_and(is_it));
+            self.recipe.prompt = prompt;
+        }
+        change.apply(&mut self.recipe);
     }
 
     /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list.
@@ -153,6 +164,15 @@ mod tests {
         assert_eq!((next.prompt_loras(), &next.resolved_recipe().loras[..]), (vec![ink(0.75)], &[ink(0.75)][..]));
         let path = Path::new("/l/ink.safetensors");
         assert_eq!(next.without_lora("a <lora:ink:1> sea <lora:pen:1> [<lora:Ink:1>:5]", path), "a sea <lora:pen:1>");
+    }
+
+    #[test]
+    fn a_lora_that_is_to_go_leaves_the_prompt_too() {
+        let mut next = next("a <lora:ink:0.5> lake");
+        next.apply_change(&Change::WithoutLora { name: "pen.safetensors".into() });
+        assert!(next.recipe.prompt.contains("ink"));
+        next.apply_change(&Change::WithoutLora { name: "ink.safetensors".into() });
+        assert_eq!((next.recipe.prompt.as_str(), next.prompt_loras().len()), ("a lake", 0));
     }
 
     #[test]
