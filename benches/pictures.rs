@@ -4,7 +4,8 @@
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
 //! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
 //! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what weights of words bring:
-//! `-- --weights`; what the real window takes of the processor in each view: `-- --window [--secs N]`.
+//! `-- --weights`; what phrases change that the model knows, and that it does not: `-- --phrases`;
+//! what the real window takes of the processor in each view: `-- --window [--secs N]`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -24,6 +25,8 @@ mod gallery;
 mod live;
 #[path = "parts/peers.rs"]
 mod peers;
+#[path = "parts/phrases.rs"]
+mod phrases;
 #[path = "parts/picks.rs"]
 mod picks;
 #[path = "parts/processor.rs"]
@@ -92,6 +95,9 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--words") {
         return words::measure();
+    }
+    if arguments.iter().any(|argument| argument == "--phrases") {
+        return phrases::measure();
     }
     #[cfg(target_os = "linux")]
     if arguments.iter().any(|argument| argument == "--window") {

@@ -6,7 +6,9 @@ mod support;
 
 use atelier_core::canvas::Borders;
 use atelier_core::placement::{Module, PhaseKind};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8, Sampler};
+use atelier_core::recipe::{
+    FileRole, GuidanceRange, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8, Sampler,
+};
 use atelier_core::time::{PictureWork, WeightType, Work, WorkKind};
 use support::alone::{Alone, deep};
 use support::{folder, recipe};
@@ -172,6 +174,28 @@ fn steps_multiply_guidance_and_samplers_of_second_order_double() {
     assert_eq!(once(&guided, Module::Llm, PhaseKind::Encoding).graphs(), 2);
     let heun = work(&alone, &Recipe { sampler: Some(Sampler::Heun), ..sized(64) });
     assert_eq!(denoising(&heun), step.times(6));
+}
+
+#[test]
+fn a_step_without_guidance_has_one_evaluation() {
+    let alone = alone();
+    let ranged = |guidance, start, end| {
+        let guidance_ranges = vec![GuidanceRange { guidance, start, end }];
+        Recipe { steps: 10, guidance: 3.0, guidance_ranges, ..sized(64) }
+    };
+    let graphs = |recipe: &Recipe| work(&alone, recipe).total(Module::Diffusion, PhaseKind::Denoising).graphs();
+    let guided = Recipe { guidance_ranges: Vec::new(), ..ranged(1.0, 0.0, 0.0) };
+    assert_eq!([graphs(&guided), graphs(&ranged(2.0, 0.0, 0.4)), graphs(&ranged(1.0, 0.0, 0.4))], [20, 20, 16]);
+    assert_eq!(graphs(&Recipe { sampler: Some(Sampler::Heun), ..ranged(1.0, 0.0, 0.4) }), 32);
+    // A second pass goes on with the guidance of the last step.
+    let hires = Some(Hires { scale: 2.0, strength: 0.5, steps: Some(4), ..Hires::default() });
+    let twice = |recipe| graphs(&Recipe { hires: hires.clone(), ..recipe });
+    assert_eq!([twice(ranged(1.0, 0.0, 0.4)), twice(ranged(1.0, 0.4, 1.0))], [16 + 8, 14 + 4]);
+
+    let (all, first) = (work(&alone, &guided), work(&alone, &ranged(1.0, 0.0, 0.4)));
+    assert_eq!(once(&first, Module::Llm, PhaseKind::Encoding), once(&all, Module::Llm, PhaseKind::Encoding), "both prompts are read");
+    let later = ranged(1.0, 0.3, 1.0);
+    assert_eq!(first.with_steps_of(&later), work(&alone, &later));
 }
 
 #[test]

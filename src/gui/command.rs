@@ -161,6 +161,13 @@ impl Command {
         if let Some(shortcut) = self.shortcut() {
             return keys_text(ctx, shortcut.keys);
         }
+        // What a key of the window means on a canvas has that key.
+        match self {
+            Self::Canvas(canvas::Command::Undo) => return Self::from(WindowCommand::Undo).key_text(ctx),
+            Self::Canvas(canvas::Command::Redo) => return Self::from(WindowCommand::Redo).key_text(ctx),
+            Self::Canvas(canvas::Command::Save) => return Self::from(create::Command::SaveAs).key_text(ctx),
+            _ => {}
+        }
         if let Self::Create(command) = self {
             let key = PICTURE_KEYS.iter().find(|(.., it)| it == command);
             return key.map(|(modifiers, key, _)| keys_text(ctx, KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();

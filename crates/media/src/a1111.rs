@@ -230,12 +230,7 @@ impl Parameters {
 /// The ranges of a list as `[1@0.2-0.6, 3@0.8-1]`, the first ones where they are more than a recipe
 /// has; `None` where one of them is none.
 fn guidance_ranges(text: &str) -> Option<Vec<GuidanceRange>> {
-    let number = |text: &str| text.parse().ok().filter(|value: &f32| value.is_finite());
-    let range = |text: &str| {
-        let (guidance, part) = text.trim().split_once('@')?;
-        let (start, end) = part.split_once('-')?;
-        Some(GuidanceRange { guidance: number(guidance)?, start: number(start)?, end: number(end)? })
-    };
+    let range = |text: &str| GuidanceRange::parse(text.trim());
     text.strip_prefix('[')?.strip_suffix(']')?.split(',').take(GuidanceRange::MAX).map(range).collect()
 }
 

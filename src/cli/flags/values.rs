@@ -1,6 +1,6 @@
 //! Values of flags, read from what was typed; an error says what to write.
 
-use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, SHARE, read_seed};
+use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, SHARE, read_seed, split_part_of_steps};
 
 /// Bytes of a number of GiB.
 pub(super) fn gib(text: &str) -> Result<u64, String> {
@@ -28,29 +28,23 @@ pub(super) fn unit(text: &str) -> Result<f32, String> {
 /// for a part of the steps. A colon that no number follows belongs to the file's name, as in
 /// `C:\ink.safetensors`, and so does an `@` that no range follows.
 pub(super) fn lora(text: &str) -> Result<Lora, String> {
-    let Some((text, part)) = with_part_of_steps(text) else { return lora_in_all_steps(text) };
-    let (start, end) = part?;
+    let Some((text, part)) = split_part_of_steps(text) else { return lora_in_all_steps(text) };
+    let (start, end) = checked_part(part)?;
     Ok(Lora { start, end, ..lora_in_all_steps(text)? })
 }
 
 /// `GUIDANCE@0.2-0.8`.
 pub(super) fn guidance_range(text: &str) -> Result<GuidanceRange, String> {
-    let (text, part) = with_part_of_steps(text).ok_or("write the guidance and the part of the steps, as 3@0.2-0.8")?;
-    let (start, end) = part?;
-    Ok(GuidanceRange { guidance: finite(text)?, start, end })
+    let range = GuidanceRange::parse(text).ok_or("write the guidance and the part of the steps, as 3@0.2-0.8")?;
+    checked_part((range.start, range.end))?;
+    Ok(range)
 }
 
-/// A start and an end, 0 to 1, or what is wrong with them.
-type PartOfSteps = Result<(f32, f32), String>;
-
-/// What stands before an `@`, and the part of the steps behind it; `None` where no two numbers do.
-fn with_part_of_steps(text: &str) -> Option<(&str, PartOfSteps)> {
-    let (rest, part) = text.rsplit_once('@')?;
-    let (start, end) = part.split_once('-')?;
-    let (start, end) = (start.parse::<f32>().ok()?, end.parse::<f32>().ok()?);
+/// A start and an end of which some steps lie between.
+fn checked_part((start, end): (f32, f32)) -> Result<(f32, f32), String> {
     let is_part = SHARE.contains(&start) && SHARE.contains(&end) && start < end;
     let wrong = || "write the part of the steps as two numbers from 0 to 1, as @0.2-0.8".to_owned();
-    Some((rest, is_part.then_some((start, end)).ok_or_else(wrong)))
+    is_part.then_some((start, end)).ok_or_else(wrong)
 }
 
 fn lora_in_all_steps(text: &str) -> Result<Lora, String> {

@@ -98,7 +98,7 @@ fn analysed(document: &mut OpenDocument, analysis: Analysis) {
 
 fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, context: &mut Context<'_>) {
     let next = &context.shared.next;
-    let mut recipe = recipe((&next.recipe, next.takes_control()), document, analysis, options);
+    let mut recipe = recipe((&next.resolved_recipe(), next.takes_control()), document, analysis, options);
     recipe.batch_count = context.shared.picture_count();
     if context.shared.next.recipe.seed >= 0 {
         recipe.seed = next_seed(&mut document.seed_uses, analysis.basis, &recipe);

@@ -82,7 +82,6 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
     }
     take_files(parts, context);
     start_from(starts, context);
-    context.shared.next.take_prompt_loras();
     if !lines.is_empty() {
         context.notice(lines.join("\n"));
     }

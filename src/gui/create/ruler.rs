@@ -118,6 +118,14 @@ impl Ruler {
         Self { steps, tracks }
     }
 
+    /// Without the tracks of these LoRAs, by their places in the list.
+    #[must_use]
+    pub(crate) fn without_loras(mut self, is_out: impl Fn(usize) -> bool) -> Self {
+        let is_of = |handle: &Handle| matches!(handle.border, Border::LoraStart(at) | Border::LoraEnd(at) if is_out(at));
+        self.tracks.retain(|track| !track.handles.iter().any(is_of));
+        self
+    }
+
     /// The number of ranges of steps that differ from their neighbours.
     #[must_use]
     pub(crate) fn range_count(&self) -> usize {
@@ -318,6 +326,8 @@ mod tests {
         assert_eq!(names[6..8], ["Start of ‘ink’ from step 1 to 5", "End of ‘ink’ from step 1 to 5"]);
         assert!(names[8].starts_with("Start of") && names.len() == 10);
         assert_eq!(Ruler::of(&full(), true).tracks.len() + 1, ruler.tracks.len(), "what reads control itself has it in all steps");
+        assert_eq!(ruler.clone().without_loras(|at| at > 0), ruler);
+        assert_eq!(ruler.clone().without_loras(|at| at == 0).tracks.len() + 1, ruler.tracks.len(), "the prompt names it");
         assert_eq!(ruler.range_count(), 10, "words take turns at each step");
         let few = Recipe {
             prompt: "a [lake:red fox:0.4]".into(),

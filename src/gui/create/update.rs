@@ -87,7 +87,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 control: None,
                 person: Person::default(),
                 earlier_steps: Vec::new(),
-                ..context.shared.next.recipe.clone()
+                ..context.shared.next.resolved_recipe().into_owned()
             };
             for_each_start(state, recipe, context, move |state, recipe, context| {
                 let (model, wanted_model) = (label.clone(), Some(name.clone()));
@@ -114,14 +114,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             prompt_field::put_caret_at_end(context.egui, prompt);
             state.focus_prompt = true;
         }
-        Command::ChangeRecipe(recipe) => {
-            let is_prompt = recipe.prompt != context.shared.next.recipe.prompt;
-            context.shared.next.recipe = *recipe;
-            // A tag that was just completed becomes a LoRA of the recipe.
-            if is_prompt {
-                context.shared.next.take_prompt_loras();
-            }
-        }
+        Command::ChangeRecipe(recipe) => context.shared.next.recipe = *recipe,
         Command::ResetSettings => {
             let before = context.shared.next.recipe.clone();
             let Recipe { prompt, negative_prompt, files, placement, .. } = before;
@@ -208,10 +201,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::AddLora => choose_one(FileDialog::file(tr!("create-choose-a-lora")).models(), context, |path, _, context| {
-            context.shared.next.use_lora(path);
-            context.shared.next.take_prompt_loras();
-        }),
+        Command::AddLora => {
+            let dialog = FileDialog::file(tr!("create-choose-a-lora")).models();
+            choose_one(dialog, context, |path, _, context| context.shared.next.use_lora(path));
+        }
         Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => {
             let dialog = FileDialog::file(tr!("create-choose-an-embedding-2")).models();
@@ -260,7 +253,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 let mut repeated = picture.recipe.clone();
                 change.apply(&mut repeated);
                 // Without it the next picture would need the same remedy.
-                change.apply(&mut context.shared.next.recipe);
+                context.shared.next.apply_change(&change);
                 generate(state, repeated, context);
             }
         }

@@ -67,7 +67,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     request_measurement(state, now, context);
     state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
     let requested = request_estimate(state, now, context);
-    if let Some(secs) = state.board.refresh(&context.shared.next.recipe, now) {
+    if let Some(secs) = state.board.refresh(&context.shared.next.resolved_recipe(), now) {
         due::wake_in(context.egui, secs);
     }
     tell_queue(state, context);
@@ -77,9 +77,9 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
 
 /// Tells the queue the pace of the present recipe where its prediction has changed.
 fn tell_queue(state: &mut State, context: &Context<'_>) {
-    let recipe = &context.shared.next.recipe;
     let version = state.board.times.version();
     if std::mem::replace(&mut state.told_time_version, version) != version {
+        let recipe = &context.shared.next.recipe;
         let (model, place) = (context.shared.next.model_name(&recipe.files), recipe.placement.backend.clone());
         context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.times.pace(recipe) });
     }
@@ -136,8 +136,8 @@ pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
 /// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was
 /// sent.
 fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool {
-    let recipe = &context.shared.next.recipe;
-    let key = EstimateKey::of(recipe);
+    let recipe = context.shared.next.resolved_recipe();
+    let key = EstimateKey::of(&recipe);
     let (board, estimate) = (&mut state.board, &mut state.estimate);
     let answered = board.estimate.is_some() || board.estimate_error.is_some();
     if estimate.requested.as_ref() == Some(&key) && (answered || estimate.pending) {
@@ -161,7 +161,7 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
     // none.
     let named = board.placement.as_ref().filter(|_| !board.automatic.places(&recipe.placement));
     let placement = named.map(Placement::text).unwrap_or_default();
-    let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));
+    let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.into_owned() }));
     if sent {
         (estimate.requested, estimate.pending) = (Some(key), true);
         estimate.changed.reset();
@@ -176,7 +176,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estim
         return;
     }
     state.estimate.pending = false;
-    if EstimateKey::of(&context.shared.next.recipe) != key {
+    if EstimateKey::of(&context.shared.next.resolved_recipe()) != key {
         state.estimate.requested = None;
         return;
     }

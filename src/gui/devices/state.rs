@@ -111,7 +111,7 @@ impl State {
     pub fn fits(&self, shared: &Shared) -> Option<bool> {
         let board = &self.board;
         board
-            .is_current_for(&shared.next.recipe)
+            .is_current_for(&shared.next.resolved_recipe())
             .then(|| board.prediction.is_some() && !board.exceeds_memory() && board.text_errors.iter().all(Option::is_none))
     }
 

@@ -12,7 +12,7 @@ use atelier_studio::trials::{MAX_TRIALS, Trials};
 /// Begins to try the best placements round what is pinned.
 pub(crate) fn begin(state: &mut State, context: &mut Context<'_>) {
     let candidates = candidates(&state.board);
-    state.trials = Some(Trials::new(&context.shared.next.recipe, candidates));
+    state.trials = Some(Trials::new(&context.shared.next.resolved_recipe(), candidates));
 }
 
 /// The best placements, with their predicted seconds; the one on the board among them.

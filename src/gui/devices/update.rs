@@ -86,7 +86,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.notice(tr!("common-copied"));
         }
         Command::CopyCommand => {
-            let written = sd_cli::write(&context.shared.next.recipe);
+            let written = sd_cli::write(&context.shared.next.resolved_recipe());
             context.egui.copy_text(written.line);
             context.notice([vec![tr!("devices-copied").to_owned()], written.left_out].concat().join(" "));
         }

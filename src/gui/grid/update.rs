@@ -129,7 +129,7 @@ impl AxisFiles for Library<'_> {
 /// The draft with its plan.
 fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
     let seed = draft.seed;
-    let base = Recipe { seed, ..shared.next.recipe.clone() };
+    let base = Recipe { seed, ..shared.next.resolved_recipe().into_owned() };
     if base.starts().nth(1).is_some() {
         return Draft { plan: Err(tr!("grid-a-sheet-begins-with").to_owned()), ..draft };
     }

@@ -73,7 +73,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     let document = canvas.edited();
     state.follows_canvas = document.is_some();
     let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(random_seed));
-    let source = source(&context.shared.next.recipe, seed, document, canvas);
+    let source = source(&context.shared.next.resolved_recipe(), seed, document, canvas);
     let activity = activity(state, document, canvas, context);
     if activity == Activity::Drawing {
         // What is painted must be seen.
@@ -158,10 +158,10 @@ fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::St
     let region = finished.base.as_ref().and_then(|base| base.region);
     let seed = finished.picture.info.seed;
     let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
-    let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.next.recipe));
+    let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.next.resolved_recipe()));
     let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
     if candidates::accept_patch(document, seed, patch, region, context) {
-        let accepted = source_now(canvas, &context.shared.next.recipe);
+        let accepted = source_now(canvas, &context.shared.next.resolved_recipe());
         state.forget_look();
         if is_newest {
             // The picture would be made from itself.

@@ -134,7 +134,6 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
             context.shared.next.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
             context.shared.library = Arc::clone(&library);
             state.set_library(library);
-            context.shared.next.take_prompt_loras();
         }
         LibraryEvent::Queue(queue) => state.set_queue(queue),
         LibraryEvent::DownloadsState(downloads) => state.downloads = downloads,

@@ -112,9 +112,9 @@ impl State {
     }
 
     /// Bytes of the phrases of a text that changed nothing in the picture shown; none where the text
-    /// is not that of the picture.
+    /// does not begin with that of the picture.
     pub(crate) fn quiet_ranges(&self, text: &str) -> &[Range<usize>] {
-        self.quiet.as_ref().filter(|quiet| quiet.prompt == text).map_or(&[], |quiet| quiet.ranges.as_slice())
+        self.quiet.as_ref().filter(|quiet| text.starts_with(&quiet.prompt)).map_or(&[], |quiet| quiet.ranges.as_slice())
     }
 
     /// Keeps the phrases in sight that changed nothing in this picture; `None`: there is none whose

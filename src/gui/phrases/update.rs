@@ -84,7 +84,10 @@ pub(crate) fn refresh(state: &mut State, create: &create::State, is_free: bool, 
 fn subject<'a>(create: &'a create::State, shared: &Shared) -> Option<&'a SessionPicture> {
     let picture = create.finished_picture_shown().filter(|_| shared.screen == Screen::Create && create.step_in_sight().is_none())?;
     let recipe = &picture.recipe;
-    (recipe.prompt == shared.next.recipe.prompt && shared.next.is_chosen(&recipe.files) && has_drafts(recipe)).then_some(picture)
+    // Phrases are places in the field's text, which tags of LoRAs behind them leave where they are.
+    let has_places = shared.next.recipe.prompt.starts_with(&recipe.prompt);
+    let is_of_field = has_places && shared.next.resolved_recipe().prompt == recipe.prompt;
+    (is_of_field && shared.next.is_chosen(&recipe.files) && has_drafts(recipe)).then_some(picture)
 }
 
 /// The phrase in question: the one on which the pointer rests, else the one that was asked for.

@@ -36,6 +36,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if !std::mem::take(&mut recipe.further_starts).is_empty() {
                 context.notice(tr!("queue-this-job-starts-from"));
             }
+            context.shared.next.take_loras_of(&mut recipe);
             let model = context.shared.next.model_name(&recipe.files);
             QueueRequest::Edit(id, Box::new(recipe), model)
         }

@@ -157,21 +157,28 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     studio.app_mut().state.shared.next.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
     studio.harness.run_ok();
-    assert_eq!(recipe_of(&studio).prompt, "a lake, still");
-    assert_eq!(recipe_of(&studio).loras, [Lora::new("/l/Ink.safetensors".into(), 0.8)]);
-    assert!(studio.sees("Ink · 0.80"));
-    studio.press(Modifiers::COMMAND, Key::Z);
-    assert!(recipe_of(&studio).loras.is_empty() && recipe_of(&studio).prompt.is_empty(), "one change");
+    assert_eq!(recipe_of(&studio).prompt, "a lake <lora:ink:0.8>, still", "what a person wrote stays");
+    let of_pictures = |studio: &Studio| {
+        let resolved = studio.app().state.shared.next.resolved_recipe().into_owned();
+        (resolved.prompt, resolved.loras)
+    };
+    assert_eq!(of_pictures(&studio), ("a lake, still".to_owned(), vec![Lora::new("/l/Ink.safetensors".into(), 0.8)]));
+    assert!(studio.sees("Ink · 0.80") && studio.sees("in the prompt, 0.8"));
+    studio.harness.check_accessibility();
+    studio.click("Remove LoRA Ink");
+    assert_eq!((recipe_of(&studio).prompt.as_str(), studio.sees("Ink · 0.80")), ("a lake, still", false));
 
     set(&mut studio, Recipe { prompt: String::new(), steps: 20, ..ready() });
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();
+    studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a [<lora:ink:0.8>");
     studio.harness.run_ok();
-    assert!(recipe_of(&studio).loras.is_empty(), "its range may follow");
     assert!(!studio.sees("ink · not found"));
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("::5]");
     studio.harness.run_ok();
     let ranged = Lora { end: 0.25, ..Lora::new("/l/Ink.safetensors".into(), 0.8) };
-    assert_eq!((recipe_of(&studio).prompt.as_str(), &recipe_of(&studio).loras), ("a", &vec![ranged]));
+    assert_eq!(recipe_of(&studio).prompt, "a [<lora:ink:0.8>::5]");
+    assert_eq!(of_pictures(&studio), ("a".to_owned(), vec![ranged]));
 
     set(&mut studio, Recipe { prompt: "a <lora:pen:1> lake".into(), ..ready() });
     assert!(studio.sees("pen · not found") && studio.sees("The prompt uses an unknown LoRA"));
@@ -184,7 +191,8 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     studio.app_mut().state.shared.next.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
     drop_files(&mut studio, &["ae.sft"]);
     studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
-    assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
+    let (words, loras) = of_pictures(&studio);
+    assert_eq!((words.as_str(), loras.len(), loras[0].strength), ("a lake", 1, 0.3), "once, as the prompt has it");
 }
 
 #[test]

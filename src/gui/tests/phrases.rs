@@ -104,6 +104,17 @@ fn a_phrase_under_the_pointer_is_compared_in_two_drafts_past_the_queue() {
 }
 
 #[test]
+fn a_lora_behind_the_words_leaves_phrases_in_their_places() {
+    let mut studio = with_model();
+    let next = &mut studio.app_mut().state.shared.next;
+    next.lora_files = vec!["/l/ink.safetensors".into()];
+    next.recipe.prompt.push_str(" <lora:ink:1>");
+    rest_on(&mut studio, STARS);
+    let (_, recipe, _) = take_draft(&mut studio, true);
+    assert_eq!(recipe.prompt, PROMPT);
+}
+
+#[test]
 fn a_phrase_that_changed_nothing_is_grey_until_the_text_changes() {
     let mut studio = with_finding();
     assert!(studio.app().state.phrases.quiet_ranges(PROMPT).is_empty());

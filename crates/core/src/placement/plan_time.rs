@@ -35,16 +35,17 @@ impl PlanTime<'_> {
     pub(super) fn secs(&self, module: Module, needs: &ModuleNeeds, device: &str, source: WeightSource) -> Option<f64> {
         let rates = self.rates.devices.get(device)?;
         let copy_secs = rates.copy_to_secs(needs.weight_bytes);
-        let of_phase = |it: &ModuleWork| {
+        let of_phase = |(it, is_added): (&ModuleWork, bool)| {
             let (once, repeated) = match source {
                 WeightSource::Resident => (0.0, 0.0),
                 WeightSource::Staged => (copy_secs, 0.0),
                 WeightSource::Pieces => (0.0, copy_secs * it.work.graphs() as f64),
                 WeightSource::Disk => (self.corrections.factor(device, PhaseKind::Loading) * rates.load_secs(needs.weight_bytes), 0.0),
             };
+            let once = if is_added { 0.0 } else { once };
             let secs = once + f64::from(it.repetitions) * (repeated + rates.secs(&it.work)?);
             Some(self.corrections.factor(device, it.phase) * secs)
         };
-        self.work.modules.iter().filter(|it| it.module == module).map(of_phase).sum()
+        self.work.done().filter(|(it, _)| it.module == module).map(of_phase).sum()
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recipe, steps_before};
+use super::{Recipe, split_part_of_steps, steps_before};
 
 /// Another classifier-free guidance in a part of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,15 @@ impl GuidanceRange {
     #[must_use]
     pub fn steps(&self, all: u32) -> Range<u32> {
         steps_before(self.start, all)..steps_before(self.end, all)
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes; `None` where the text is another, or one of its
+    /// numbers is not finite.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (guidance, (start, end)) = split_part_of_steps(text)?;
+        let guidance: f32 = guidance.parse().ok()?;
+        [guidance, start, end].iter().all(|number| number.is_finite()).then_some(Self { guidance, start, end })
     }
 }
 
@@ -66,11 +75,39 @@ impl Recipe {
         }
         over
     }
+
+    /// True where a step of this guidance evaluates the negative prompt too. As `resolve_guidance` of
+    /// stable-diffusion.cpp decides it: where it equals the image guidance, 1 where there is none,
+    /// nothing is left of that prompt.
+    #[must_use]
+    pub fn is_guided(&self, guidance: f32) -> bool {
+        !guidance.is_nan() && guidance != self.image_guidance.unwrap_or(1.0)
+    }
+
+    /// True where ranges or earlier steps may leave some steps unguided and others not.
+    #[must_use]
+    pub fn mixes_guidance(&self) -> bool {
+        let ranges = self.guidance_ranges.iter().map(|range| range.guidance);
+        let others = self.earlier_steps.iter().map(|steps| steps.guidance).chain(ranges);
+        let own = self.is_guided(self.guidance);
+        others.map(|guidance| self.is_guided(guidance)).any(|is_guided| is_guided != own)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_is_read_as_it_is_written() {
+        for range in [GuidanceRange::default(), GuidanceRange { guidance: -0.5, start: 0.000_000_1, end: 0.6 }] {
+            assert_eq!(GuidanceRange::parse(&range.to_string()), Some(range));
+        }
+        assert_eq!(GuidanceRange::parse("3@0.8-0.2"), Some(GuidanceRange { guidance: 3.0, start: 0.8, end: 0.2 }), "it never acts");
+        for none in ["3", "@0.2-0.8", "x@0.2-0.8", "NaN@0-1", "3@0.2-inf", "3@NaN-1", " 3@0-1"] {
+            assert_eq!(GuidanceRange::parse(none), None, "{none}");
+        }
+    }
 
     fn over(ranges: &[(f32, f32, f32)]) -> Vec<(u32, f32)> {
         let guidance_ranges = ranges.iter().map(|(guidance, start, end)| GuidanceRange { guidance: *guidance, start: *start, end: *end });
@@ -94,5 +131,18 @@ mod tests {
             Recipe { guidance, guidance_ranges, ..Recipe::default() }.uses_negative_prompt()
         };
         assert_eq!([ranged(1.0, 3.0), ranged(3.0, 1.0), ranged(1.0, 1.0)], [true, true, false]);
+    }
+
+    #[test]
+    fn guidance_is_mixed_where_some_steps_may_have_none() {
+        let mixed = |guidance, ranges: &[f32]| {
+            let guidance_ranges = ranges.iter().map(|guidance| GuidanceRange { guidance: *guidance, ..GuidanceRange::default() });
+            Recipe { guidance, guidance_ranges: guidance_ranges.collect(), ..Recipe::default() }.mixes_guidance()
+        };
+        assert_eq!([mixed(7.0, &[]), mixed(7.0, &[3.0]), mixed(1.0, &[1.0])], [false; 3]);
+        assert_eq!([mixed(7.0, &[1.0]), mixed(1.0, &[3.0]), mixed(7.0, &[3.0, 1.0])], [true; 3]);
+        let first = Recipe { guidance: 1.0, ..Recipe::default() };
+        let branch = Recipe { earlier_steps: first.steps_until(3, None), guidance: 7.0, ..Recipe::default() };
+        assert!(branch.mixes_guidance());
     }
 }

@@ -77,6 +77,17 @@ impl Rgb8 {
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
+
+    /// Mean difference from a picture of the same size over all pixels and channels, 0 to 255;
+    /// `None` where the sizes differ or there are no pixels.
+    #[must_use]
+    pub fn mean_difference(&self, other: &Self) -> Option<f64> {
+        if (self.width, self.height) != (other.width, other.height) || self.pixels.is_empty() {
+            return None;
+        }
+        let sum: u64 = self.pixels.iter().zip(other.pixels()).map(|(one, other)| u64::from(one.abs_diff(*other))).sum();
+        Some(sum as f64 / self.pixels.len() as f64)
+    }
 }
 
 impl fmt::Debug for Rgb8 {
@@ -125,6 +136,16 @@ mod tests {
         assert!(Rgb8::new(2, 2, vec![0; 11]).is_none());
         let text = r#"{"width":2,"height":2,"pixels":[1,2,3]}"#;
         assert!(serde_json::from_str::<Rgb8>(text).is_err());
+    }
+
+    #[test]
+    fn pictures_of_one_size_differ_by_a_mean_of_their_channels() {
+        let picture = |bytes: [u8; 6]| Rgb8::new(2, 1, bytes.to_vec()).unwrap();
+        let (one, other) = (picture([0, 10, 20, 30, 40, 255]), picture([3, 10, 20, 30, 40, 0]));
+        assert_eq!((one.mean_difference(&other), one.mean_difference(&one)), (Some(43.0), Some(0.0)));
+        assert_eq!(one.mean_difference(&Rgb8::new(1, 2, vec![0; 6]).unwrap()), None);
+        let empty = Rgb8::new(0, 0, Vec::new()).unwrap();
+        assert_eq!(empty.mean_difference(&empty), None);
     }
 
     #[test]

@@ -57,12 +57,12 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
         let lora_bytes = needs.modules.get(module).map_or(0, |needs| needs.lora_bytes);
         works.push(loading(*module, device, its.weight_bytes.saturating_add(lora_bytes), false));
     }
-    for it in &work.modules {
+    for (it, is_added) in work.done() {
         // A prompt's encoding is kept.
         let each_picture = !(it.module.is_encoder() && it.phase == PhaseKind::Encoding);
         let assignment = placement.assignment(it.module);
         let its = prediction.modules.get(&it.module);
-        if let Some(its) = its.filter(|its| its.weights == WeightLocation::Disk) {
+        if let Some(its) = its.filter(|its| its.weights == WeightLocation::Disk && !is_added) {
             works.push(PhaseWork { pass: it.pass, ..loading(it.module, &assignment.runs_on, its.weight_bytes, each_picture) });
         }
         let buffers = needs.modules.get(&it.module).map(|needs| &needs.compute_bytes);
@@ -75,8 +75,8 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
             work: it.work.clone(),
             repetitions: it.repetitions,
             file_bytes: 0,
-            staged_bytes,
-            allocated_bytes: buffers.and_then(|of| of.get(&Phase::from(it.phase))).copied().unwrap_or(0),
+            staged_bytes: if is_added { 0 } else { staged_bytes },
+            allocated_bytes: buffers.and_then(|of| of.get(&Phase::from(it.phase))).copied().filter(|_| !is_added).unwrap_or(0),
             streamed_bytes,
             each_picture,
         });
@@ -145,6 +145,11 @@ mod tests {
 
     /// Eight GiB of diffusion module, two of text encoder; two evaluations a step.
     fn works(params_backend: &str, max_vram: &str, stream_layers: &str) -> Vec<PhaseWork> {
+        works_guided_in(0, params_backend, max_vram, stream_layers)
+    }
+
+    /// The same, with a third evaluation in so many of the steps.
+    fn works_guided_in(steps: u32, params_backend: &str, max_vram: &str, stream_layers: &str) -> Vec<PhaseWork> {
         let devices = [device("CPU", DeviceKind::Cpu, 64), device("CUDA0", DeviceKind::Gpu, 24)];
         let needs = |gib: u64, phase| ModuleNeeds {
             weight_bytes: gib * GIB,
@@ -158,8 +163,13 @@ mod tests {
             let work = Work::of_graphs(graphs, 0, 0);
             ModuleWork { module, phase, pass: 0, work, repetitions, share: StepShare::All }
         };
+        let added = module(Module::Diffusion, PhaseKind::Denoising, 1, steps);
         let work = PictureWork {
-            modules: vec![module(Module::Llm, PhaseKind::Encoding, 1, 1), module(Module::Diffusion, PhaseKind::Denoising, 2, 20)],
+            modules: vec![
+                module(Module::Llm, PhaseKind::Encoding, 1, 1),
+                module(Module::Diffusion, PhaseKind::Denoising, 2, 20),
+                ModuleWork { share: StepShare::Guided, ..added },
+            ],
         };
         let text = PlacementText {
             params_backend: params_backend.into(),
@@ -209,6 +219,24 @@ mod tests {
         // stay.
         let streamed = works("diffusion=cpu", "6", "diffusion");
         assert_eq!(of(&streamed, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 2.5, 11.0]));
+    }
+
+    #[test]
+    fn what_some_steps_add_finds_the_weights_of_the_others() {
+        let added = |params, max_vram, stream| -> Vec<PhaseWork> {
+            let all = works_guided_in(5, params, max_vram, stream);
+            assert_eq!(all[..all.len() - 1], works(params, max_vram, stream));
+            all.into_iter().skip_while(|it| it.phase != PhaseKind::Denoising).skip(1).collect()
+        };
+        for weights in ["", "cpu", "disk"] {
+            let works = added(weights, "", "");
+            let [it] = &works[..] else { panic!("{weights}: weights are read once, {works:?}") };
+            assert_eq!((it.repetitions, it.work.graphs()), (5, 1));
+            assert_eq!((it.file_bytes, it.staged_bytes, it.streamed_bytes, it.allocated_bytes), (0, 0, 0, 0), "{weights}");
+        }
+        let in_pieces = added("diffusion=cpu", "6", "");
+        let copied: Vec<_> = in_pieces.iter().map(|it| (it.staged_bytes, it.streamed_bytes)).collect();
+        assert_eq!(copied, [(0, 8 * GIB)], "pieces are copied in its evaluations too");
     }
 
     #[test]

@@ -45,6 +45,14 @@ impl PictureWork {
         with
     }
 
+    /// What is done, in its order; true beside what some steps add to the work of the same module,
+    /// phase and pass, so that weights and buffers are there.
+    pub(crate) fn done(&self) -> impl Iterator<Item = (&ModuleWork, bool)> {
+        let done = move || self.modules.iter().filter(|it| it.repetitions > 0);
+        let place = |it: &ModuleWork| (it.module, it.phase, it.pass);
+        done().enumerate().map(move |(index, it)| (it, done().take(index).any(|before| place(before) == place(it))))
+    }
+
     /// All work of a module in a phase, repetitions and passes included.
     #[must_use]
     pub fn total(&self, module: Module, phase: PhaseKind) -> Work {
@@ -76,5 +84,11 @@ mod tests {
         let with = counted.with_steps_of(&Recipe { steps: 4, hires: Some(Hires::default()), ..Recipe::default() });
         assert_eq!(with.modules, [it(PhaseKind::Encoding, 0, 1), it(PhaseKind::Denoising, 0, 4), it(PhaseKind::Denoising, 1, 4)]);
         assert_eq!(with.total(Module::Diffusion, PhaseKind::Denoising), Work::of_graphs(16, 0, 0));
+        let added = ModuleWork { share: StepShare::Guided, ..it(PhaseKind::Denoising, 1, 3) };
+        let never = ModuleWork { share: StepShare::Guided, ..it(PhaseKind::Denoising, 0, 0) };
+        let all = PictureWork { modules: with.modules.iter().cloned().chain([never, added.clone()]).collect() };
+        let done: Vec<_> = all.done().collect();
+        let first = with.modules.iter().map(|it| (it, false));
+        assert_eq!(done, first.chain([(&added, true)]).collect::<Vec<_>>());
     }
 }

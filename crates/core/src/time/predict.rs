@@ -52,7 +52,7 @@ pub struct TimePrediction {
     pub load_secs: f64,
     /// Reading the prompt and the init image.
     pub encode_secs: f64,
-    /// One step of the first pass.
+    /// One step of the first pass, in which all acts that acts in any of them.
     pub step_secs: f64,
     /// All steps of all passes.
     pub denoise_secs: f64,

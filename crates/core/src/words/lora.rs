@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::lora_text::lora_at;
-use super::span::{FaultKind, GroupKind, Prompt, Span, SpanKind, When};
+use super::span::{GroupKind, Prompt, Span, SpanKind, When};
 use super::step_change::written_share;
 use crate::recipe::{Lora, LoraStrengths, steps_before};
 
@@ -19,8 +19,6 @@ pub struct LoraTag {
     pub strengths: LoraStrengths,
     /// When it acts.
     pub steps: TagSteps,
-    /// A square bracket is open before it: how it goes on may say when it acts.
-    pub is_in_open_bracket: bool,
 }
 
 impl LoraTag {
@@ -126,10 +124,7 @@ pub fn take_loras_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String 
 
 fn take_out(prompt: &str, comments: Comments, take: impl FnMut(LoraTag) -> bool) -> String {
     let parsed = Prompt::parse(prompt);
-    let is_square = |range: &Range<usize>| prompt.get(range.clone()) == Some("[");
-    let open = parsed.faults.iter().filter(|fault| fault.kind == FaultKind::Unclosed && is_square(&fault.range));
-    let first_open = open.map(|fault| fault.range.start).min();
-    let mut taker = Taker { prompt: &parsed, first_open, comments, take, left: String::new() };
+    let mut taker = Taker { prompt: &parsed, comments, take, left: String::new() };
     taker.walk(0..parsed.spans.len(), TagSteps::ALL);
     taker.left
 }
@@ -144,8 +139,6 @@ enum Comments {
 /// Goes through a prompt and takes tags out.
 struct Taker<'a, F> {
     prompt: &'a Prompt<'a>,
-    /// The first byte of a square bracket that nothing closes.
-    first_open: Option<usize>,
     comments: Comments,
     take: F,
     /// What is left so far.
@@ -235,9 +228,8 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
 
     /// The bytes of the tag that this part of the text begins with, if it is taken.
     fn takes(&mut self, range: Range<usize>, steps: TagSteps) -> Option<usize> {
-        let is_in_open_bracket = self.first_open.is_some_and(|open| open < range.start);
         let (name, strengths, bytes) = lora_at(self.prompt.text.get(range)?)?;
-        (self.take)(LoraTag { name: name.to_owned(), strengths, steps, is_in_open_bracket }).then_some(bytes)
+        (self.take)(LoraTag { name: name.to_owned(), strengths, steps }).then_some(bytes)
     }
 
     fn copy(&mut self, spans: Range<usize>) {
@@ -347,13 +339,6 @@ mod tests {
         }
         let left = take_loras_if("[<lora:a:1>:<lora:b:1>:5]", |tag| tag.name == "a");
         assert_eq!(left, "[:<lora:b:1>:5]");
-    }
-
-    #[test]
-    fn a_bracket_that_is_still_typed_is_known() {
-        let open = |prompt: &str| take_loras(prompt).1.iter().map(|tag| tag.is_in_open_bracket).collect::<Vec<_>>();
-        assert_eq!(open("<lora:a:1> [<lora:b:1>"), [false, true]);
-        assert_eq!(open("[<lora:b:1>:5], (c"), [false]);
     }
 
     proptest::proptest! {

@@ -17,6 +17,8 @@ pub struct EstimateKey {
     prompt_steps: [usize; 2],
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,
+    /// What guidance adds to a step is counted apart.
+    mixes_guidance: bool,
 }
 
 impl EstimateKey {
@@ -40,7 +42,8 @@ impl EstimateKey {
             settings.mask = settings.mask.map(|_| no_picture());
         }
         settings.control = settings.control.map(|_| ControlImage::new(no_picture()));
-        Self { settings, prompt_steps, evaluations: recipe.sampler.map_or(1, Sampler::evaluations) }
+        let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
+        Self { settings, prompt_steps, evaluations, mixes_guidance: recipe.mixes_guidance() }
     }
 
     /// True where both are of the same model's files.
@@ -58,7 +61,7 @@ pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
     // Of three guidances the engine compares two.
     settings.image_guidance = settings.image_guidance.map(|image| match image {
         1.0 => 1.0,
-        image if image == recipe.guidance => 2.0,
+        image if image == recipe.guidance && !recipe.mixes_guidance() => 2.0,
         _ => 3.0,
     });
     settings.guidance = if is_guided { 2.0 } else { 1.0 };
@@ -95,7 +98,7 @@ pub(super) fn all_loras(recipe: &Recipe) -> Vec<Lora> {
 mod tests {
     use super::*;
     use atelier_core::canvas::AreaSettings;
-    use atelier_core::recipe::{EarlierSteps, Hires, InitImage, Rgb8};
+    use atelier_core::recipe::{EarlierSteps, GuidanceRange, Hires, InitImage, Rgb8};
 
     #[test]
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
@@ -125,6 +128,18 @@ mod tests {
         for (n, key) in keys.iter().enumerate() {
             assert!(!keys[n + 1..].contains(key), "{key:?}");
         }
+    }
+
+    #[test]
+    fn a_range_of_guidance_is_a_reason_where_it_saves_evaluations() {
+        let ranged = |guidance, start| {
+            let guidance_ranges = vec![GuidanceRange { guidance, start, end: 0.5 }];
+            EstimateKey::of(&Recipe { guidance: 7.0, guidance_ranges, ..Recipe::default() })
+        };
+        let plain = EstimateKey::of(&Recipe { guidance: 7.0, ..Recipe::default() });
+        assert_eq!(ranged(3.0, 0.0), plain);
+        assert_ne!(ranged(1.0, 0.0), plain);
+        assert_eq!(ranged(1.0, 0.0), ranged(1.0, 0.2), "how many steps it has is no matter of memory");
     }
 
     #[test]

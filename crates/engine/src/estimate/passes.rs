@@ -8,7 +8,7 @@ use super::request::EstimateRequest;
 use crate::job::area::{plan_areas, start_of};
 use crate::protocol::{Failure, PhaseKind};
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Recipe, Sampler, StepShare, Upscale};
+use atelier_core::recipe::{Recipe, Sampler, StepCounts, StepShare, Upscale};
 use atelier_core::time::ModuleWork;
 use atelier_language::tr;
 use atelier_library::HeaderCache;
@@ -41,17 +41,21 @@ pub(super) struct ImagePass {
     /// own. Others have the same words.
     encodes_words: bool,
     /// Steps with this part of the work.
-    steps: [(StepShare, u32); 3],
+    steps: StepCounts,
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,
+    /// What guidance adds to a step is counted apart.
+    mixes_guidance: bool,
 }
 
 /// What is made on the way to the picture of a recipe.
 pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Result<PicturePasses, EstimateError> {
-    let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
-    let pass = |request, number| {
-        let steps = [StepShare::All, StepShare::Control, StepShare::SkipLayers].map(|share| (share, recipe.steps_with(share, number)));
-        ImagePass { request, encodes_words: number == 0, steps, evaluations }
+    let pass = |request, number| ImagePass {
+        request,
+        encodes_words: number == 0,
+        steps: recipe.step_counts(number),
+        evaluations: recipe.sampler.map_or(1, Sampler::evaluations),
+        mixes_guidance: recipe.mixes_guidance(),
     };
     let request = EstimateRequest::new(headers, recipe)?;
     if recipe.changes_part() {
@@ -87,10 +91,10 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
     if recipe.hires.as_ref().is_some_and(|hires| hires.strength > 0.0) {
         match request.tiles {
             Some(((width, height), count)) => passes.extend((0..count).map(|tile| {
-                let of_second_pass = pass(request.with_size(width, height), 1);
+                let of_second_pass = pass(request.with_size(width, height), number);
                 ImagePass { encodes_words: tile == 0, ..of_second_pass }
             })),
-            None => passes.push(ImagePass { encodes_words: passes.is_empty(), ..pass(request, 1) }),
+            None => passes.push(pass(request, number)),
         }
     }
     Ok(PicturePasses { images: passes, upscalers })
@@ -103,10 +107,18 @@ impl ImagePass {
         number: u32,
         mut image_work: impl FnMut(&EstimateRequest) -> Result<Vec<ModuleWork>, E>,
     ) -> Result<Vec<ModuleWork>, E> {
-        let mut image = image_work(&self.request)?;
-        if let Some(plain) = self.request.without_skipped_layers() {
-            image = with_skipped_layers(image_work(&plain)?, &image);
+        let whole = image_work(&self.request)?;
+        let plain = self.request.without_skipped_layers();
+        let (guided, skipping) = match &plain {
+            Some(plain) => (image_work(plain)?, Some(whole)),
+            None => (whole, None),
+        };
+        let skipped = skipping.and_then(|skipping| skipped_layers(&guided, &skipping));
+        let mut image = guided;
+        if self.mixes_guidance {
+            image = with_guidance(&image, &image_work(&plain.as_ref().unwrap_or(&self.request).without_guidance())?);
         }
+        image.extend(skipped);
         Ok(image.iter().filter_map(|it| self.work(it, number)).collect())
     }
 
@@ -131,13 +143,61 @@ impl ImagePass {
     }
 }
 
-/// The work of an image, and what skip-layer guidance adds to it in some of its steps.
-fn with_skipped_layers(plain: Vec<ModuleWork>, guided: &[ModuleWork]) -> Vec<ModuleWork> {
-    let is_step = |it: &&ModuleWork| it.module == Module::Diffusion && it.phase == PhaseKind::Denoising;
-    let of_step = |works: &[ModuleWork]| works.iter().find(is_step).cloned();
-    let added = of_step(&plain).zip(of_step(guided)).map(|(plain, guided)| {
-        let work = guided.work.without(&plain.work);
-        ModuleWork { work, share: StepShare::SkipLayers, ..guided }
-    });
-    plain.into_iter().chain(added).collect()
+/// What skip-layer guidance adds to the work of an image in some of its steps.
+fn skipped_layers(plain: &[ModuleWork], skipping: &[ModuleWork]) -> Option<ModuleWork> {
+    let of_step = |works: &[ModuleWork]| step_of(works, Module::Diffusion).cloned();
+    let (plain, skipping) = of_step(plain).zip(of_step(skipping))?;
+    Some(ModuleWork { work: skipping.work.without(&plain.work), share: StepShare::SkipLayers, ..skipping })
+}
+
+/// The work of a guided image, with what guidance adds to its steps beside the rest of them.
+fn with_guidance(guided: &[ModuleWork], unguided: &[ModuleWork]) -> Vec<ModuleWork> {
+    let mut all = Vec::new();
+    for it in guided {
+        let of_step = step_of(unguided, it.module).filter(|_| it.phase == PhaseKind::Denoising);
+        match of_step.zip(it.share.guided()) {
+            Some((plain, share)) => {
+                let added = it.work.without(&plain.work);
+                all.extend([plain.clone(), ModuleWork { work: added, share, ..it.clone() }]);
+            }
+            None => all.push(it.clone()),
+        }
+    }
+    all
+}
+
+/// Work of a module in a step.
+fn step_of(works: &[ModuleWork], module: Module) -> Option<&ModuleWork> {
+    works.iter().find(|it| it.module == module && it.phase == PhaseKind::Denoising)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::time::Work;
+
+    #[test]
+    fn what_guidance_adds_is_work_of_its_steps() {
+        let work = |module, phase, share, graphs| {
+            let work = Work::of_graphs(graphs, 10 * graphs, graphs);
+            ModuleWork { module, phase, pass: 0, work, repetitions: 1, share }
+        };
+        let image = |graphs| {
+            vec![
+                work(Module::Llm, PhaseKind::Encoding, StepShare::All, graphs),
+                work(Module::Diffusion, PhaseKind::Denoising, StepShare::All, graphs),
+                work(Module::Controlnet, PhaseKind::Denoising, StepShare::Control, graphs),
+                work(Module::Vae, PhaseKind::Decoding, StepShare::All, 1),
+            ]
+        };
+        let expected = [
+            work(Module::Llm, PhaseKind::Encoding, StepShare::All, 2),
+            work(Module::Diffusion, PhaseKind::Denoising, StepShare::All, 1),
+            work(Module::Diffusion, PhaseKind::Denoising, StepShare::Guided, 1),
+            work(Module::Controlnet, PhaseKind::Denoising, StepShare::Control, 1),
+            work(Module::Controlnet, PhaseKind::Denoising, StepShare::GuidedControl, 1),
+            work(Module::Vae, PhaseKind::Decoding, StepShare::All, 1),
+        ];
+        assert_eq!(with_guidance(&image(2), &image(1)), expected, "both prompts are encoded");
+    }
 }

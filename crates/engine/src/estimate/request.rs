@@ -158,6 +158,13 @@ impl EstimateRequest {
         self.recipe.skip_layers.is_some().then(|| Self { recipe, ..self.clone() })
     }
 
+    /// The same in a step without guidance: where it equals the image guidance, the engine compares
+    /// no more than it needs for that one.
+    pub(super) fn without_guidance(&self) -> Self {
+        let guidance = self.recipe.image_guidance.unwrap_or(1.0);
+        Self { recipe: Recipe { guidance, ..self.recipe.clone() }, ..self.clone() }
+    }
+
     /// Parameters of a context with this placement.
     pub(super) fn context_params(&self, placement: &Placement) -> ContextParams {
         let mut recipe = self.recipe.clone();

@@ -405,12 +405,17 @@ create-words = {" "}· Wörter { $strength }
 create-lora-its-strength-is =
     LoRA: { $path }
     Die Stärke wird unter „LoRAs“ eingestellt.
+create-lora-its-strength-stands =
+    LoRA: { $path }
+    Die Stärke steht im Prompt: ein Klick auf das Tag wählt es aus.
 create-no-lora-has-this = Kein LoRA hat diesen Namen. Die Datei unter „LoRAs“ hinzufügen, auf das Fenster ziehen oder das Tag aus dem Prompt entfernen.
 create-not-found = { $name } · nicht gefunden
 create-loras = LoRAs
 create-additions-to-the-model = Zusätze zum Modell, jeder mit seiner Stärke.
 create-remove-lora = LoRA { $name } entfernen
 create-remove-this-lora-the = Dieses LoRA entfernen. Die Datei bleibt erhalten.
+create-remove-this-lora-from = Dieses LoRA aus dem Prompt entfernen. Die Datei bleibt erhalten.
+create-in-the-prompt = im Prompt, { $strengths }
 create-turn-this-lora-on = Dieses LoRA ein- oder ausschalten. Die Stärke bleibt erhalten.
 create-use-lora = LoRA { $name } verwenden
 create-this-file-no-longer-exists =

@@ -393,12 +393,17 @@ create-words = {" "}· words { $strength }
 create-lora-its-strength-is =
     LoRA: { $path }
     Its strength is set under LoRAs.
+create-lora-its-strength-stands =
+    LoRA: { $path }
+    Its strength stands in the prompt: click its tag there to change it.
 create-no-lora-has-this = No LoRA has this name. Add its file under LoRAs, drop the file on the window, or remove the tag from the prompt.
 create-not-found = { $name } · not found
 create-loras = LoRAs
 create-additions-to-the-model = Additions to the model, each with its strength.
 create-remove-lora = Remove LoRA { $name }
 create-remove-this-lora-the = Remove this LoRA. The file is kept.
+create-remove-this-lora-from = Remove this LoRA from the prompt. The file is kept.
+create-in-the-prompt = in the prompt, { $strengths }
 create-turn-this-lora-on = Turn this LoRA on or off. Its strength is kept.
 create-use-lora = Use LoRA { $name }
 create-this-file-no-longer-exists =

@@ -393,12 +393,17 @@ create-words = {" "}· 言葉{ $strength }
 create-lora-its-strength-is =
     LoRA：{ $path }
     強度は「LoRA」で設定します。
+create-lora-its-strength-stands =
+    LoRA：{ $path }
+    強度はプロンプトの中にあります。タグをクリックすると変更できます。
 create-no-lora-has-this = この名前のLoRAはありません。「LoRA」でファイルを追加するか、ファイルをウィンドウにドロップするか、プロンプトからタグを取り除いてください。
 create-not-found = { $name } · 見つかりません
 create-loras = LoRA
 create-additions-to-the-model = モデルへの追加。それぞれに強度があります。
 create-remove-lora = LoRA { $name }を外す
 create-remove-this-lora-the = このLoRAを外します。ファイルは残ります。
+create-remove-this-lora-from = このLoRAをプロンプトから取り除きます。ファイルは残ります。
+create-in-the-prompt = プロンプト内、{ $strengths }
 create-turn-this-lora-on = このLoRAのオンとオフを切り替えます。強度は保持されます。
 create-use-lora = LoRA { $name }を使う
 create-this-file-no-longer-exists =

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe};
-use atelier_core::words::{LoraTag, take_loras, take_loras_if};
 use atelier_language::tr;
-use atelier_library::{Builtin, lora_named};
+use atelier_library::Builtin;
 
 pub use prompt_loras::add_named_loras;
 use recent_recipes::KEPT_BY_ANOTHER_MODEL;
@@ -142,60 +141,11 @@ impl NextRecipe {
         self.recipe.check_person_word().map_err(|_| UnmetRequirement::PersonWord)
     }
 
-    /// Names in `<lora:name:strength>` of the prompt that no known file has.
-    #[must_use]
-    pub fn unknown_loras(&self) -> Vec<String> {
-        let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
-        names.filter(|name| self.lora_named(name).is_none()).collect()
-    }
-
-    /// The known file that `<lora:name:strength>` of the prompt means.
-    #[must_use]
-    pub fn lora_named(&self, name: &str) -> Option<&Path> {
-        lora_named(name, self.known_loras(&self.recipe))
-    }
-
-    fn known_loras<'a>(&'a self, recipe: &'a Recipe) -> impl Iterator<Item = &'a Path> {
-        recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path)
-    }
-
-    /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list; not
-    /// those behind a square bracket that is still open, since its end may say when they act.
-    pub fn take_prompt_loras(&mut self) {
-        // Another studio finds them by their names.
-        if self.studio.is_some() {
-            return;
-        }
-        let mut recipe = std::mem::take(&mut self.recipe);
-        self.take_loras_if(&mut recipe, |tag| !tag.is_in_open_bracket);
-        self.recipe = recipe;
-    }
-
-    /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list.
-    pub fn take_loras_of(&self, recipe: &mut Recipe) {
-        // A recipe without files is one for another studio, which finds them by their names.
-        if self.studio.is_some() && recipe.files.is_empty() {
-            return;
-        }
-        self.take_loras_if(recipe, |_| true);
-    }
-
-    fn take_loras_if(&self, recipe: &mut Recipe, is_meant: impl Fn(&LoraTag) -> bool) {
-        let mut named = Vec::new();
-        let steps = recipe.steps_in_pass(0);
-        let prompt = take_loras_if(&recipe.prompt, |tag| {
-            let path = is_meant(&tag).then(|| lora_named(&tag.name, self.known_loras(recipe))).flatten();
-            named.extend(path.map(|path| tag.lora(path.to_owned(), steps)));
-            path.is_some()
-        });
-        if !named.is_empty() {
-            recipe.prompt = prompt;
-            add_named_loras(&mut recipe.loras, named);
-        }
-    }
-
-    /// Uses a LoRA, with strength 1 where it is new.
+    /// Uses a LoRA, with strength 1 where it is new. One that the prompt names is used already.
     pub fn use_lora(&mut self, path: PathBuf) {
+        if self.prompt_loras().iter().any(|lora| lora.path == path) {
+            return;
+        }
         let Recipe { loras, disabled_loras, .. } = &mut self.recipe;
         if loras.iter().any(|lora| lora.path == path) {
             return;
@@ -297,7 +247,6 @@ impl NextRecipe {
         if self.recipe.control.is_none() {
             self.recipe.control = own;
         }
-        self.take_prompt_loras();
     }
 
     /// Reads the negative prompt as the built-in model does where it is the one in use: earlier
@@ -341,39 +290,4 @@ pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
 #[must_use]
 pub fn without_model(settings: PartialRecipe) -> PartialRecipe {
     PartialRecipe { files: None, loras: None, negative_in_prompt: None, ..settings }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lora_behind_an_open_bracket_waits_for_its_steps() {
-        let mut next = NextRecipe::new(Recipe { steps: 20, ..Recipe::default() }, false, Err(String::new()));
-        next.lora_files = vec!["/l/ink.safetensors".into()];
-        next.recipe.prompt = "a [<lora:ink:0.5>".into();
-        next.take_prompt_loras();
-        assert!(next.recipe.loras.is_empty() && next.unknown_loras().is_empty());
-        let mut job = next.recipe.clone();
-        next.take_loras_of(&mut job);
-        assert_eq!((job.prompt.as_str(), job.loras), ("a [", vec![Lora::new("/l/ink.safetensors".into(), 0.5)]));
-        next.recipe.prompt.push_str("::5] lake <lora:pen:1>");
-        next.take_prompt_loras();
-        assert_eq!(next.recipe.prompt, "a lake <lora:pen:1>");
-        assert_eq!(next.recipe.loras, [Lora { end: 0.25, ..Lora::new("/l/ink.safetensors".into(), 0.5) }]);
-        assert_eq!(next.unknown_loras(), ["pen"]);
-    }
-
-    #[test]
-    fn a_lora_for_another_studio_stays_in_the_prompt() {
-        let mut next = NextRecipe::new(Recipe { steps: 20, ..Recipe::default() }, false, Err(String::new()));
-        next.lora_files = vec!["/l/ink.safetensors".into()];
-        next.studio = Some(StudioModel { studio: "Studio of Anna".into(), model: "big".into() });
-        next.recipe.prompt = "a lake <lora:ink:0.5>".into();
-        next.take_prompt_loras();
-        let mut job = Recipe { files: ModelFiles::default(), prompt: "a <lora:ink:1>".into(), ..next.recipe.clone() };
-        next.take_loras_of(&mut job);
-        assert_eq!((next.recipe.prompt.as_str(), job.prompt.as_str()), ("a lake <lora:ink:0.5>", "a <lora:ink:1>"));
-        assert!(next.recipe.loras.is_empty() && job.loras.is_empty());
-    }
 }

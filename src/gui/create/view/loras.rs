@@ -31,8 +31,9 @@ const NUMBER_WIDTH: f32 = 52.0;
 const MAX_TRIGGERS: usize = 6;
 
 /// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
-pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
-    let unknown = state.shared.next.unknown_loras();
+pub(crate) fn lora_chips(ui: &mut Ui, state: &State) {
+    let next = &state.shared.next;
+    let (recipe, named, unknown) = (next.resolved_recipe(), next.prompt_loras(), next.unknown_loras());
     if recipe.loras.is_empty() && unknown.is_empty() {
         return;
     }
@@ -43,7 +44,13 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
             let encoder =
                 lora.encoder_strength.map(|strength| tr!("create-words", strength = format!("{strength:.2}"))).unwrap_or_default();
             let words = format!("{} · {:.2}{encoder}", lora_name(&lora.path), lora.strength);
-            (words, palette.text, tr!("create-lora-its-strength-is", path = lora.path.display()))
+            let path = lora.path.display();
+            let hover = if is_named(&named, &lora.path) {
+                tr!("create-lora-its-strength-stands", path)
+            } else {
+                tr!("create-lora-its-strength-is", path)
+            };
+            (words, palette.text, hover)
         });
         let unknown = unknown.iter().map(|name| {
             let hover = tr!("create-no-lora-has-this");
@@ -63,27 +70,45 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
 /// Draws the LoRAs, those that are switched off behind the others.
 pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     let is_open = state.create.open_folds.contains(&Fold::Loras);
-    let words = (tr!("create-loras"), summary(recipe), tr!("create-additions-to-the-model"));
-    let pick = |ui: &mut Ui| picker(ui, state, &state.shared.next.recipe, commands);
-    let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, pick, |ui| lora_rows(ui, state, recipe));
+    let named = state.shared.next.prompt_loras();
+    let words = (tr!("create-loras"), summary(recipe, &named), tr!("create-additions-to-the-model"));
+    let pick = |ui: &mut Ui| picker(ui, state, &state.shared.next.recipe, &named, commands);
+    let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, pick, |ui| lora_rows(ui, state, recipe, &named));
     if is_pressed {
         commands.push(Command::SetFold(Fold::Loras, !is_open));
     }
 }
 
-/// "ink 0.80, paint 1.00, 1 off", or "none".
-fn summary(recipe: &Recipe) -> String {
-    let mut parts: Vec<String> = recipe.loras.iter().map(|lora| format!("{} {:.2}", lora_name(&lora.path), lora.strength)).collect();
+/// True where the prompt names this file, so that the list has no say in it.
+fn is_named(named: &[Lora], path: &Path) -> bool {
+    named.iter().any(|lora| lora.path == path)
+}
+
+/// "ink 0.80, paint 1.00, 1 off", or "none". `named`: the LoRAs of the prompt.
+fn summary(recipe: &Recipe, named: &[Lora]) -> String {
+    let listed = recipe.loras.iter().filter(|lora| !is_named(named, &lora.path));
+    let mut parts: Vec<String> = named.iter().chain(listed).map(|lora| format!("{} {:.2}", lora_name(&lora.path), lora.strength)).collect();
     let off = recipe.disabled_loras.len();
     parts.extend((off > 0).then(|| tr!("create-off-3", off)));
     if parts.is_empty() { tr!("create-none-2").to_owned() } else { parts.join(", ") }
 }
 
-fn lora_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+fn lora_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, named: &[Lora]) {
     let (mut removed, mut switched, mut words) = (None, None, Vec::new());
+    for (at, lora) in named.iter().enumerate() {
+        let is_removed = ui.push_id(("of the prompt", at), |ui| {
+            let is_removed = prompt_row(ui, state, lora);
+            words.extend(facts(ui, state, lora, &recipe.prompt));
+            is_removed
+        });
+        if is_removed.inner {
+            recipe.prompt = state.shared.next.without_lora(&recipe.prompt, &lora.path);
+            recipe.loras.retain(|listed| listed.path != lora.path);
+        }
+    }
     let Recipe { loras, disabled_loras, prompt, .. } = recipe;
     let all = loras.iter_mut().map(|lora| (lora, true)).chain(disabled_loras.iter_mut().map(|lora| (lora, false)));
-    for (at, (lora, is_on)) in all.enumerate() {
+    for (at, (lora, is_on)) in all.enumerate().filter(|(_, (lora, is_on))| !(*is_on && is_named(named, &lora.path))) {
         let name = lora.path.display().to_string();
         // One file may be there for several ranges of the steps.
         ui.push_id((name, at), |ui| {
@@ -125,9 +150,24 @@ enum RowChange {
     Switched,
 }
 
+/// Draws a LoRA that the prompt names. True where its tags are to leave the prompt.
+fn prompt_row(ui: &mut Ui, state: &State, lora: &Lora) -> bool {
+    let weak = theme::palette(ui).weak;
+    let name = lora_name(&lora.path);
+    let mut is_removed = false;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-lora", name));
+        is_removed = remove.on_hover_text(tr!("create-remove-this-lora-from")).clicked();
+        let hover = tr!("create-lora-its-strength-stands", path = lora.path.display());
+        ui.label(widgets::small(tr!("create-in-the-prompt", strengths = lora.strengths()), weak)).on_hover_text(hover);
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| name_label(ui, state, lora, true));
+    });
+    is_removed
+}
+
 /// Draws switch, picture and name.
 fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
-    let palette = theme::palette(ui);
     let name = lora_name(&lora.path);
     let mut change = RowChange::None;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
@@ -142,21 +182,28 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
             if is_on_now != is_on {
                 change = RowChange::Switched;
             }
-            last_picture(ui, state, &name, ROW_HEIGHT);
-            let missing = state.shared.missing_files.contains(&lora.path);
-            let color = match (missing, is_on) {
-                (true, _) => palette.warn,
-                (false, true) => palette.text,
-                (false, false) => palette.weak,
-            };
-            let path = lora.path.display().to_string();
-            let hover = if missing { tr!("create-this-file-no-longer-exists", path) } else { path };
-            let shown = widgets::middle_elided(ui, &name, ui.available_width());
-            let label = Label::new(RichText::new(shown).color(color)).truncate();
-            axes::axis_label(ui, label, &format!("lora:{name}")).on_hover_text(hover);
+            name_label(ui, state, lora, is_on);
         });
     });
     change
+}
+
+/// Draws picture and name.
+fn name_label(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) {
+    let palette = theme::palette(ui);
+    let name = lora_name(&lora.path);
+    last_picture(ui, state, &name, ROW_HEIGHT);
+    let missing = state.shared.missing_files.contains(&lora.path);
+    let color = match (missing, is_on) {
+        (true, _) => palette.warn,
+        (false, true) => palette.text,
+        (false, false) => palette.weak,
+    };
+    let path = lora.path.display().to_string();
+    let hover = if missing { tr!("create-this-file-no-longer-exists", path) } else { path };
+    let shown = widgets::middle_elided(ui, &name, ui.available_width());
+    let label = Label::new(RichText::new(shown).color(color)).truncate();
+    axes::axis_label(ui, label, &format!("lora:{name}")).on_hover_text(hover);
 }
 
 /// Draws the strength, and that of text encoders where it is another one.
@@ -223,7 +270,7 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
 }
 
 /// Draws the button that opens the list of LoRAs of this disk, and the list.
-fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, named: &[Lora], commands: &mut Commands) {
     let button = bare_icon(ui, Icon::Plus, tr!("create-add-a-lora")).on_hover_text(tr!("create-add-a-lora-a"));
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(tr!("create-add-a-lora")).show(|ui| {
         ui.set_width(PICKER_WIDTH);
@@ -235,7 +282,7 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
         }
-        let is_used = |path: &Path| recipe.loras.iter().chain(&recipe.disabled_loras).any(|lora| lora.path == path);
+        let is_used = |path: &Path| recipe.loras.iter().chain(&recipe.disabled_loras).chain(named).any(|lora| lora.path == path);
         ScrollArea::vertical().id_salt("LoRAs of this disk").max_height(PICKER_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             let mut is_empty = true;
             for known in known_loras(&state.shared).filter(|known| !is_used(known.path) && known.matches(&search)) {

@@ -20,7 +20,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, command_button, small, square_icon};
 use crate::settings::Fold;
-use atelier_core::recipe::{ROWS, Recipe};
+use atelier_core::recipe::{Lora, ROWS, Recipe};
 use atelier_language::{Language, chosen_language, tr};
 
 /// Height of the tracks where they are in sight, in points: more of them scroll, so that typing
@@ -50,6 +50,9 @@ fn is_open(state: &State) -> bool {
 #[derive(PartialEq)]
 struct Source {
     recipe: Recipe,
+    /// The same with the LoRAs that its prompt names, and these.
+    resolved: Recipe,
+    prompt_loras: Vec<Lora>,
     reads_control: bool,
     picture_count: u32,
     /// Pictures whose steps the engine may still keep; their recipes stay as they are.
@@ -64,14 +67,18 @@ fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
     let (next, session) = (&state.shared.next, &state.create.session);
     let source = Source {
         recipe: next.recipe.clone(),
+        resolved: next.resolved_recipe().into_owned(),
+        prompt_loras: next.prompt_loras(),
         reads_control: next.reads_control(),
         picture_count: state.shared.picture_count(),
         made_here: session.iter().filter(|it| it.is_made_here).map(|it| it.id).collect(),
         language: chosen_language(),
     };
     memoize(ctx, Id::unique("reading of the ruler"), source, |source| {
-        let ruler = Ruler::of(&source.recipe, source.reads_control);
-        (ruler, first_computed(session, &source.recipe, source.picture_count))
+        let listed = &source.recipe.loras;
+        let is_named = |at: usize| listed.get(at).is_some_and(|lora| source.prompt_loras.iter().any(|named| named.path == lora.path));
+        let ruler = Ruler::of(&source.recipe, source.reads_control).without_loras(is_named);
+        (ruler, first_computed(session, &source.resolved, source.picture_count))
     })
 }
 
@@ -106,6 +113,7 @@ fn header(ui: &mut Ui, state: &State, ruler: &Ruler, first: Option<u32>, command
     let ranges = tr!("create-ranges-of-steps", count = ruler.range_count());
     let summary: Vec<String> = [ranges].into_iter().chain(computed.clone()).collect();
     let mut is_pressed = false;
+    let has_room = ui.available_width() >= MIN_EXPLAINED_WIDTH;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         let left = |ui: &mut Ui| {
             let (fold, pressed) = widgets::fold(ui, title, &summary.join(", "), is_open, |_| ());
@@ -119,7 +127,9 @@ fn header(ui: &mut Ui, state: &State, ruler: &Ruler, first: Option<u32>, command
             if let Some(computed) = computed {
                 ui.label(small(computed, theme::palette(ui).weak)).on_hover_text(tr!("create-earlier-steps-are-those"));
             } else if recipe.seed < 0 && state.create.last_seed.is_some() {
-                ui.label(small(tr!("create-a-new-seed-computes"), theme::palette(ui).weak));
+                if has_room {
+                    ui.label(small(tr!("create-a-new-seed-computes"), theme::palette(ui).weak));
+                }
                 command_button(ui, state, commands, Command::LockSeed);
             }
         });

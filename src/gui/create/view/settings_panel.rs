@@ -54,7 +54,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             prompt_field::prompt_fields(ui, state, &mut recipe, commands, &mut after);
             unknown_words::unknown_words_line(ui, state, commands);
             style_row(ui, state, commands);
-            loras::lora_chips(ui, state, &recipe);
+            loras::lora_chips(ui, state);
             steps::earlier_steps_row(ui, state, commands);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);

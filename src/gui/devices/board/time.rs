@@ -2,7 +2,7 @@
 
 use atelier_core::format::seconds;
 use atelier_core::placement::{Phase, Placement, Prediction};
-use atelier_core::recipe::{PlacementText, Recipe, StepShare};
+use atelier_core::recipe::{PlacementText, Recipe, StepCounts};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
 use atelier_engine::{Estimate, EstimateKey, Timings};
 use atelier_gallery::queue::Pace;
@@ -14,14 +14,14 @@ const SKIPPED: f64 = 0.05;
 /// Seconds of a picture from which on a model is too slow to be worked with.
 const TOO_SLOW_SECS: f64 = 600.0;
 
-/// Steps of the first and second pass: all, and those with a part of the work.
-type Steps = [[u32; 3]; 2];
+/// Steps of the first and second pass.
+type Steps = [StepCounts; 2];
 
 /// Inputs of a prediction beside the devices: placement, estimate key, steps.
 type TimeKey = (PlacementText, EstimateKey, Steps);
 
 fn steps_of(recipe: &Recipe) -> Steps {
-    [0, 1].map(|pass| [StepShare::All, StepShare::Control, StepShare::SkipLayers].map(|share| recipe.steps_with(share, pass)))
+    [0, 1].map(|pass| recipe.step_counts(pass))
 }
 
 fn time_key(recipe: &Recipe) -> TimeKey {

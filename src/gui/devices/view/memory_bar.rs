@@ -205,7 +205,7 @@ pub(crate) fn hatch(painter: &Painter, rect: Rect, stroke: Stroke, back: bool) {
     }
 }
 
-/// Legend of the colours, in one line.
+/// Legend of the colours, in as many lines as it needs.
 pub(crate) fn legend(ui: &mut Ui) {
     let palette = theme::palette(ui);
     let all = [
@@ -216,26 +216,31 @@ pub(crate) fn legend(ui: &mut Ui) {
         (tr!("devices-other-models"), palette.other_models, false),
         (tr!("devices-other-programs"), palette.others, false),
     ];
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 5.0;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(10.0, 3.0);
         for (what, color, hatched) in all {
-            let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), eframe::egui::Sense::hover());
-            ui.painter().rect_filled(rect, 2.0, color);
-            if hatched {
-                hatch(ui.painter(), rect, Stroke::new(1.0, palette.resident), false);
-            }
-            ui.label(small(what, palette.weak));
-            ui.add_space(5.0);
+            explained(ui, what, |painter, sample| {
+                painter.rect_filled(sample, 2.0, color);
+                if hatched {
+                    hatch(painter, sample, Stroke::new(1.0, palette.resident), false);
+                }
+            });
         }
-        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), eframe::egui::Sense::hover());
-        ui.painter().rect_filled(rect, 2.0, palette.error);
-        hatch(ui.painter(), rect, Stroke::new(1.5, palette.panel), true);
-        ui.label(small(tr!("devices-too-much-5"), palette.weak));
-        ui.add_space(5.0);
-        let (rect, _) = ui.allocate_exact_size(vec2(8.0, 10.0), eframe::egui::Sense::hover());
-        marker(ui.painter(), rect.center() - vec2(0.0, 1.0), palette.strong);
-        ui.label(small(tr!("devices-measured"), palette.weak));
+        explained(ui, tr!("devices-too-much-5"), |painter, sample| {
+            painter.rect_filled(sample, 2.0, palette.error);
+            hatch(painter, sample, Stroke::new(1.5, palette.panel), true);
+        });
+        explained(ui, tr!("devices-measured"), |painter, sample| marker(painter, sample.center() - vec2(0.0, 1.0), palette.strong));
     });
+}
+
+/// A sample and what it means, which stay together where the line ends.
+fn explained(ui: &mut Ui, what: &str, paint: impl FnOnce(&Painter, Rect)) {
+    let format = TextFormat::simple(FontId::proportional(theme::SMALL), theme::palette(ui).weak);
+    let mut job = LayoutJob::default();
+    job.append(what, SAMPLE + 5.0, format);
+    let drawn = ui.add(Label::new(job).extend()).rect;
+    paint(ui.painter(), Rect::from_center_size(drawn.left_center() + vec2(SAMPLE / 2.0, 0.0), vec2(SAMPLE, SAMPLE)));
 }
 
 /// Text in the small size.
