@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_a_program_printed_stands_in_one_piece_below_its_name_and_time() {
-        let outcome = Outcome { text: "a\nb\n".into(), duration: Duration::from_secs(61), failed: vec![failed("t")], ..Outcome::default() };
+        let outcome = Outcome { text: "a\nb\n".into(), duration: Duration::from_secs(61), failed: vec![failed("t")] };
         assert_eq!(ended(&programs(&["x/a"])[0], &outcome), "\n== x/a (1:01, failed)\na\nb\n");
         assert_eq!(started(&programs(&["x/a"])[0]), "     Running x/a\n");
         assert!(started(&programs(&["atelier/rates"])[0]).contains("atelier/rates, alone: it "));

@@ -34,6 +34,8 @@ const NAME_WIDTH: f32 = 110.0;
 const BUTTON_SIDE: f32 = 20.0;
 /// Width of what takes the pointer at a border, in points.
 const HANDLE_WIDTH: f32 = 10.0;
+/// Width from which on the line says in words why every step is computed, in points.
+const MIN_EXPLAINED_WIDTH: f32 = 420.0;
 /// Steps have marks where each has so many points.
 const MIN_STEP_WIDTH: f32 = 5.0;
 

@@ -3,7 +3,8 @@
 //! Excess is shown in three ways, so that no colour is needed to see it: red, hatched, and higher
 //! than the rest. Pure but for painting.
 
-use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+use eframe::egui::text::{LayoutJob, TextFormat};
+use eframe::egui::{Color32, FontId, Id, Label, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -21,6 +22,8 @@ const MIN_MOVE: f32 = 0.01;
 
 /// Distance of hatching lines, in points.
 const HATCH: f32 = 5.0;
+/// Side of a colour's sample in the legend, in points.
+const SAMPLE: f32 = 10.0;
 
 /// A device's memory in one phase, in bytes.
 #[derive(Clone, Debug, PartialEq)]

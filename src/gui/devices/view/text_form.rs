@@ -13,41 +13,48 @@ use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_language::tr;
 
+/// Width from which on the three fields stand side by side, in points.
+const MIN_FIELDS_WIDTH: f32 = 500.0;
+/// Width from which on the line of buttons also says what may be written, in points.
+const MIN_EXPLAINED_WIDTH: f32 = 760.0;
+
 /// Draws the fields and the buttons to copy.
 pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let before = &state.shared.next.recipe.placement;
     let mut text = before.clone();
     ui.spacing_mut().item_spacing.y = 5.0;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-        command_button(ui, state, commands, Command::CopyCommand);
+    let width = ui.available_width();
+    let explained = Label::new(RichText::new(tr!("devices-syntax-of-sd-cli")).size(theme::SMALL).color(palette.weak));
+    let (beside, below) = if width < MIN_EXPLAINED_WIDTH { (None, Some(explained)) } else { (Some(explained), None) };
+    let title = |ui: &mut Ui| {
+        axes::axis_label(ui, Label::new(bold(tr!("devices-as-text")).color(palette.strong)), "placement");
+        if let Some(explained) = beside {
+            ui.add(explained.truncate());
+        }
+    };
+    let mut copies = |ui: &mut Ui| {
         command_button(ui, state, commands, Command::CopyFlags);
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            axes::axis_label(ui, Label::new(bold(tr!("devices-as-text")).color(palette.strong)), "placement");
-            let words = tr!("devices-syntax-of-sd-cli");
-            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
+        command_button(ui, state, commands, Command::CopyCommand);
+    };
+    let is_narrow = width < MIN_FIELDS_WIDTH;
+    if is_narrow {
+        title(ui);
+    } else {
+        ui.allocate_ui_with_layout(vec2(width, widgets::ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+            widgets::sides(ui, "placement text", title, &mut copies);
         });
-    });
-    let gap = ui.spacing().item_spacing.x;
-    let column = (ui.available_width() - 2.0 * gap) / 3.0;
-    ui.horizontal_top(|ui| {
-        let [backend, params, budget] = &state.devices.board.text_errors;
-        let hover = tr!("devices-which-device-each-module");
-        field(ui, column, tr!("devices-runs-on-2"), "--backend", &mut text.backend, "auto", hover, backend.as_deref());
-        let hover = tr!("devices-where-the-weights-of");
-        field(
-            ui,
-            column,
-            tr!("devices-weights-in"),
-            "--params-backend",
-            &mut text.params_backend,
-            tr!("devices-where-it-runs"),
-            hover,
-            params.as_deref(),
-        );
-        let hover = tr!("devices-memory-budget-in-gib");
-        field(ui, column, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
-    });
+    }
+    if let Some(explained) = below {
+        ui.add(explained.wrap());
+    }
+    if is_narrow {
+        ui.horizontal_wrapped(copies);
+        fields(ui, width, state, &mut text);
+    } else {
+        let column = (width - 2.0 * ui.spacing().item_spacing.x) / 3.0;
+        ui.horizontal_top(|ui| fields(ui, column, state, &mut text));
+    }
     ui.horizontal_wrapped(|ui| {
         streaming(ui, &mut text);
         split(ui, state, &mut text);
@@ -59,6 +66,17 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let pasted = pasted(before, &text);
         commands.push(pasted.map_or(Command::SetText(text), Command::PasteCommand));
     }
+}
+
+/// Draws the three fields, each of this width.
+fn fields(ui: &mut Ui, width: f32, state: &State, text: &mut PlacementText) {
+    let [backend, params, budget] = &state.devices.board.text_errors;
+    let hover = tr!("devices-which-device-each-module");
+    field(ui, width, tr!("devices-runs-on-2"), "--backend", &mut text.backend, "auto", hover, backend.as_deref());
+    let (hover, hint) = (tr!("devices-where-the-weights-of"), tr!("devices-where-it-runs"));
+    field(ui, width, tr!("devices-weights-in"), "--params-backend", &mut text.params_backend, hint, hover, params.as_deref());
+    let hover = tr!("devices-memory-budget-in-gib");
+    field(ui, width, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
 }
 
 /// Choice of the modules whose layers are streamed.
