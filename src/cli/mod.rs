@@ -98,7 +98,9 @@ fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Re
             let shown = args.iter().map(|arg| plain_line(&arg.to_string_lossy()).into_owned());
             let error = flags::Cli::try_parse_from(shown).err().unwrap_or(error);
             let _ = write!(err, "{}", error.render());
-            if let Some(sentence) = instead(&error) {
+            if args.iter().any(|arg| arg == "generate")
+                && let Some(sentence) = instead(&error)
+            {
                 let _ = writeln!(err, "{sentence}");
             }
             return Exit::Usage;

@@ -303,9 +303,10 @@ fn show_wanted(ui: &Ui, label: &str, rect: egui::Rect) {
     let Some(wanted) = ui.data(|data| data.get_temp::<WantedRow>(wanted_row_id())).filter(|it| it.label == label) else { return };
     let mark = rect.expand2(vec2(4.0, 1.0));
     ui.painter().rect_stroke(mark, 4.0, Stroke::new(1.5, theme::palette(ui).accent), egui::StrokeKind::Outside);
-    // What unfolds and scrolls needs some frames.
     let sight = ui.clip_rect().y_range();
-    if !wanted.is_in_sight && !(sight.contains(rect.top()) && sight.contains(rect.bottom())) {
+    let is_in_sight = sight.contains(rect.top()) && sight.contains(rect.bottom());
+    if !wanted.is_in_sight && !is_in_sight {
+        // What unfolds and scrolls needs some frames.
         ui.scroll_to_rect(rect, Some(Align::Center));
     } else if !wanted.is_in_sight {
         if let Some(control) = first_control(ui, rect) {

@@ -790,6 +790,7 @@ fn a_setting_that_is_asked_for_comes_into_sight_wherever_it_was() {
     find_setting(&mut studio, "subseed", "Blend");
     assert!(!studio.app().state.queue.is_open);
     let mut canvas = super::canvas::studio();
+    canvas.take_tool(Key::B);
     canvas.press(Modifiers::NONE, Key::Tab);
     assert!(canvas.app().state.canvas.hides_panels);
     find_setting(&mut canvas, "karras", "Scheduler");

@@ -143,8 +143,12 @@ fn second_pass(pairs: &mut Pairs, picture_size: Option<(u32, u32)>, version: Opt
     let factor = |text: &str| decimal(text).filter(|scale| *scale >= 1.0);
     let scale = pairs.take(if is_sd_cli { "Hires scale" } else { key::HIRES_UPSCALE }, factor);
     // Of another shape it is cropped by A1111, and stretched here and by sd-cli.
-    let size =
-        if is_sd_cli || version.is_some_and(is_version_of_ours) { pairs.take(key::HIRES_RESIZE, sides_or_none).flatten() } else { None };
+    let size = if is_sd_cli || version.is_some_and(is_version_of_ours) { pairs.take(key::HIRES_RESIZE, sides) } else { None };
+    let size = size.and_then(|size| match size {
+        (0, 0) => None,
+        (0, side) | (side, 0) => Some((side, side)),
+        size => Some(size),
+    });
     let width_ratio = || Some(size?.0 as f32 / picture_size?.0 as f32);
     let scale = scale.or_else(width_ratio).or_else(|| pairs.take(key::HIRES_RESIZE, |text| scale_to(picture_size?, text)))?;
     Some(PictureHires {
@@ -158,14 +162,10 @@ fn second_pass(pairs: &mut Pairs, picture_size: Option<(u32, u32)>, version: Opt
     })
 }
 
-/// `640x512`; of sd-cli also `0x0`, which is none, and with one side, which is both.
-fn sides_or_none(text: &str) -> Option<Option<(u32, u32)>> {
+/// `640x512`; sd-cli writes a side that is as the other one as 0.
+fn sides(text: &str) -> Option<(u32, u32)> {
     let (width, height) = text.split_once('x')?;
-    Some(match (width.trim().parse().ok()?, height.trim().parse().ok()?) {
-        (0, 0) => None,
-        (0, side) | (side, 0) => Some((side, side)),
-        sides => Some(sides),
-    })
+    Some((width.trim().parse().ok()?, height.trim().parse().ok()?))
 }
 
 fn seed_blend(pairs: &mut Pairs) -> Option<SeedBlend> {
