@@ -749,8 +749,8 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
     }
 }
 
-/// Asks the palette for a setting: its row is in sight then, and one of its controls has the keyboard.
-fn find_setting(studio: &mut Studio, words: &str, row: &str) {
+/// Does what the palette finds first.
+fn ask_palette(studio: &mut Studio, words: &str) {
     studio.press(Modifiers::COMMAND, Key::K);
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text(words);
@@ -759,6 +759,11 @@ fn find_setting(studio: &mut Studio, words: &str, row: &str) {
     for _ in 0..8 {
         studio.harness.run_ok();
     }
+}
+
+/// Asks the palette for a setting: its row is in sight then, and one of its controls has the keyboard.
+fn find_setting(studio: &mut Studio, words: &str, row: &str) {
+    ask_palette(studio, words);
     assert_eq!(studio.app().state.create.wanted_setting, None, "{words}");
     let ctx = &studio.harness.ctx;
     let focused = ctx.memory(egui::Memory::focused).and_then(|id| ctx.read_response(id));
@@ -813,6 +818,8 @@ fn a_setting_whose_row_is_not_drawn_says_what_it_needs() {
     ] {
         assert_eq!(show(row).enabled(&studio.app().state), Err(needed));
     }
+    ask_palette(&mut studio, "bake");
+    assert!(studio.sees("Choose a LoRA first.") && studio.app().state.create.wanted_setting.is_none());
     let next = &mut studio.app_mut().state.shared.next;
     next.recipe.loras = vec![Lora::new("/l/ink.safetensors".into(), 1.0)];
     next.recipe.vae_format = Some(atelier_core::recipe::VaeFormat::Flux);
