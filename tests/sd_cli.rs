@@ -141,6 +141,25 @@ fn of_tiny(folder: &Path, init: &str, mask: &str) -> Vec<Vec<String>> {
 
 #[test]
 #[ignore = "needs an sd-cli program, named by ATELIER_SD_CLI"]
+fn its_help_has_the_options_of_our_list() {
+    let sd_cli = PathBuf::from(std::env::var_os("ATELIER_SD_CLI").expect("ATELIER_SD_CLI names an sd-cli program"));
+    let output = Command::new(&sd_cli).arg("--help").stdin(Stdio::null()).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    // An option's line is indented by two spaces, and its names end where its value or text begins.
+    let lines = help.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with('-'));
+    let names = |line: &str| line.split_whitespace().take_while(|word| word.starts_with('-')).collect::<Vec<_>>().join(" ");
+    let mut theirs: Vec<String> = lines.map(|line| names(line).replace(',', "")).collect();
+    // It is understood as the first word alone, and not in the help.
+    theirs.push("--version".to_owned());
+    let list = include_str!("../crates/core/src/sd_cli/options.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut ours: Vec<String> = list.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned())).collect();
+    theirs.sort();
+    ours.sort();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+#[ignore = "needs an sd-cli program, named by ATELIER_SD_CLI"]
 fn the_same_command_line_makes_the_same_bytes() {
     let sd_cli = PathBuf::from(std::env::var_os("ATELIER_SD_CLI").expect("ATELIER_SD_CLI names an sd-cli program"));
     let folder = folder("sd-cli");

@@ -163,7 +163,7 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
         let job = ResolvedJob {
             task: Task::Generate { recipe: recipe.clone(), preview: PreviewOptions::Off, shares_steps: true },
             model: atelier_library::model_name(&recipe.files),
-            destination: Destination::Folder { folder: folder.clone(), recipe },
+            destination: Destination::Folder { folder: folder.clone(), recipe, has_metadata: true },
             previews: None,
             notes: Vec::new(),
         };

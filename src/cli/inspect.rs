@@ -67,13 +67,22 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());
     add("seed", it.seed.map(|it| it.to_string()));
+    let blend = it.blend_seed.zip(it.blend).map(|(seed, amount)| format!("{seed}, amount {amount}"));
+    add("second seed", blend);
     add("steps", it.steps.map(|it| it.to_string()));
     add("guidance", number(it.guidance));
+    add("guidance in parts of the steps", it.guidance_ranges.as_ref().map(|ranges| ranges.join(", ")));
     add("distilled guidance", number(it.distilled_guidance));
     add("sampler", it.sampler.clone());
     add("scheduler", it.scheduler.clone());
     add("size", it.width.zip(it.height).map(|(width, height)| format!("{width} x {height}")));
     add("image guidance", number(it.image_guidance));
+    let skipped = it.skip_layers.as_deref().map(list).unwrap_or_default();
+    let range = it.skip_layer_start.zip(it.skip_layer_end).map(|(start, end)| format!(", from {start} to {end} of the steps"));
+    let range = range.unwrap_or_default();
+    add("skip-layer guidance", it.slg_scale.map(|scale| format!("{scale}, layers {skipped}{range}")));
+    add("sigmas", it.sigmas.as_deref().map(list));
+    add("sampler arguments", it.sampler_arguments.clone());
     for (edges, is_seamless) in [("left, right", it.seamless_x), ("top, bottom", it.seamless_y)] {
         add("seamless", is_seamless.filter(|seamless| *seamless).map(|_| edges.to_owned()));
     }
@@ -87,9 +96,13 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             let strength = it.hires_strength.map(|strength| format!(", strength {strength}")).unwrap_or_default();
             let upscaler = it.hires_upscaler.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
             let steps = it.hires_steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
-            format!("{scale} times{strength}{steps}{upscaler}")
+            let sigmas = it.hires_sigmas.as_deref().map(|sigmas| format!(", sigmas {}", list(sigmas))).unwrap_or_default();
+            let size = it.hires_width.zip(it.hires_height).map(|(width, height)| format!("to {width} x {height}"));
+            let size = size.unwrap_or_else(|| format!("{scale} times"));
+            format!("{size}{strength}{steps}{sigmas}{upscaler}")
         }),
     );
+    add("upscaled when finished", it.upscaler.clone());
     let named = |name: &str, value: Option<f32>| value.map(|value| format!("{name} {value}"));
     let control = [
         it.control_model.clone(),
@@ -100,6 +113,8 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     ];
     add("control", Some(control.into_iter().flatten().collect::<Vec<_>>().join(", ")));
     add("noise", it.rng.clone());
+    add("sampler's noise", it.sampler_rng.clone());
+    add("CPU arithmetic", it.cpu_math.clone());
     add("model", model(&it.model));
     add("VAE", model(&it.vae));
     for lora in &it.loras {
@@ -114,6 +129,10 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
         add("raw text", Some(format!("{}: {}", text.key, text.text)));
     }
     lines
+}
+
+fn list(numbers: &[impl ToString]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use exit::Exit;
@@ -60,7 +61,7 @@ use atelier_core::placement::Placement;
 use atelier_core::plain_text::{PlainWriter, plain, plain_line};
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
 use atelier_core::recipe::PlacementText;
-use atelier_core::sd_cli::CommandLine;
+use atelier_core::sd_cli::{CommandLine, NoSetting};
 use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
 use atelier_studio::EngineWake;
@@ -97,6 +98,11 @@ fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Re
             let shown = args.iter().map(|arg| plain_line(&arg.to_string_lossy()).into_owned());
             let error = flags::Cli::try_parse_from(shown).err().unwrap_or(error);
             let _ = write!(err, "{}", error.render());
+            if args.iter().any(|arg| arg == "generate")
+                && let Some(sentence) = instead(&error)
+            {
+                let _ = writeln!(err, "{sentence}");
+            }
             return Exit::Usage;
         }
         let _ = error.print();
@@ -106,6 +112,13 @@ fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Re
         return Err(refused(&UsageError::NoSuchCommand(sentence), err));
     }
     Ok(Invocation { command: cli.command, files: cli.files, simulate: cli.simulate_devices, cpu_math: cli.cpu_math })
+}
+
+/// What does the work of an option of sd-cli that `generate` lacks.
+fn instead(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return None };
+    let option = NoSetting::named(name).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    Some(format!("note: {name} of sd-cli: {}", option.reason))
 }
 
 /// A sentence, where this is more likely a mistyped command than a file for the window.

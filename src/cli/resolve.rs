@@ -91,11 +91,18 @@ fn destination(
     earlier: u32,
 ) -> Result<Destination, UsageError> {
     let recipe = Box::new(recipe.clone());
+    let has_metadata = has_metadata(flags);
     Ok(match &flags.output {
-        Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe },
-        Some(path) => Destination::Named { path: png(path)?, earlier, recipe },
-        None => Destination::Folder { folder: paths()?.pictures, recipe },
+        Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe, has_metadata },
+        Some(path) => Destination::Named { path: png(path)?, earlier, recipe, has_metadata },
+        None => Destination::Folder { folder: paths()?.pictures, recipe, has_metadata },
     })
+}
+
+/// True where pictures keep their settings: neither a flag nor a pasted command says otherwise.
+fn has_metadata(flags: &GenerateFlags) -> bool {
+    let pasted = flags.from_command.as_deref().and_then(|command| sd_cli::read(command).ok());
+    !flags.disable_image_metadata && !pasted.is_some_and(|command| command.without_metadata)
 }
 
 /// What another studio is asked for: a recipe without model and files, sentences that are said first,
@@ -168,9 +175,12 @@ pub(super) fn as_command(
     if others > 0 {
         left_out.push(format!("Further pictures with other prompts or start pictures: {others}."));
     }
-    let copied = sd_cli::write(&recipe);
-    left_out.extend(copied.left_out);
-    Ok(CommandLine { left_out, ..copied })
+    let CommandLine { mut line, left_out: unsaid } = sd_cli::write(&recipe);
+    left_out.extend(unsaid);
+    if !has_metadata(flags) {
+        line.push_str(" --disable-image-metadata");
+    }
+    Ok(CommandLine { line, left_out })
 }
 
 pub(super) fn upscale(
@@ -231,7 +241,7 @@ fn recipes(
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
 fn recipe(flags: &GenerateFlags, picture: &PictureFlags, lookup: &Lookup<'_>) -> Result<ResolvedRecipe, UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
-        let ParsedCommand { mut recipe, person_folder, embeddings_folder, left_out } = sd_cli::read(command)?;
+        let ParsedCommand { mut recipe, person_folder, embeddings_folder, left_out, .. } = sd_cli::read(command)?;
         if let Some(folder) = embeddings_folder {
             recipe.embeddings = find_embeddings(&folder, &[&recipe.prompt, &recipe.negative_prompt])?;
         }
@@ -486,17 +496,20 @@ fn recipe_of_flags(
         recipe.width = picture.width.unwrap_or(width);
         recipe.height = picture.height.unwrap_or(height);
     }
+    if let Some(size) = modules.vae_relative_tile_size {
+        recipe.set_relative_vae_tiles(size.parts());
+    }
     Ok((recipe, name))
 }
 
 /// The second pass that flags ask for.
 fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, UsageError> {
     let Some(scale) = flags.scale() else { return Ok(None) };
-    let upscaler = flags.upscaler.as_deref().map(|path| upscaler_file(path, lookup)).transpose()?;
+    let upscaler = flags.model().map(|path| upscaler_file(&path, lookup)).transpose()?;
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
     let (steps, tiles) = (flags.hires_steps, flags.tiles());
     let sigmas = flags.hires_sigmas.as_ref().map(|sigmas| sigmas.0.clone()).unwrap_or_default();
-    let (target, latent) = (flags.target(), flags.hires_upscaler);
+    let (target, latent) = (flags.target(), flags.latent());
     let (tile_size, allow_pickle) = (flags.hires_upscale_tile_size, flags.allow_pickle);
     Ok(Some(Hires { scale, target, strength, steps, sigmas, upscaler, tile_size, latent, allow_pickle, tiles }))
 }

@@ -107,6 +107,22 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --fps 9"]);
     assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --fps 9: Atelier makes no videos\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
+    let bare = print(&generate(&["--seed", "3", "--as-command", "--disable-image-metadata"]));
+    assert!(bare.out.ends_with(" --disable-image-metadata\n"), "{}", bare.out);
+    assert_eq!(print(&["generate", "--as-command", "--from-command", bare.out.trim()]).out, bare.out);
+}
+
+#[test]
+fn an_option_of_sd_cli_that_generate_lacks_is_explained() {
+    let said = |args: &[&str]| {
+        let mut err = Vec::new();
+        let args = ["atelier", "generate", "-p", "x"].iter().chain(args).map(OsString::from);
+        assert!(matches!(parse_to(args, &mut err), Err(Exit::Usage)));
+        String::from_utf8(err).unwrap()
+    };
+    assert!(said(&["--fps", "9"]).ends_with("note: --fps of sd-cli: Atelier makes no videos\n"));
+    assert!(said(&["-M", "upscale"]).contains("note: -M of sd-cli: each mode is a command"));
+    assert!(!said(&["--shiny"]).contains("note:") && !said(&["--steps", "many"]).contains("note:"));
 }
 
 const GENERATE: &[&str] = &["generate", "-m", "model.gguf", "-p", "a lake"];

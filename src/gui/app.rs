@@ -561,7 +561,9 @@ impl App {
             return self.with(ctx, |_, context| context.notice(tr!("window-this-is-a-canvas")));
         }
         if let Err(reason) = command.enabled(&self.state) {
-            if [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command) {
+            let is_generate = [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command);
+            // Of a setting that is not there, the palette's Enter would seem to do nothing.
+            if is_generate || matches!(command, Command::Create(create::Command::ShowSetting(_))) {
                 self.with(ctx, |_, context| context.notice(reason));
             }
             return;

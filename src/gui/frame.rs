@@ -50,6 +50,11 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     // Everything but the picture is hidden.
     let is_bare = state.canvas.hides_panels && state.shared.screen == Screen::Create;
+    // Nothing lies in the place of a setting that was asked for.
+    let wants_setting = state.create.wanted_setting.is_some() && state.shared.screen == Screen::Create;
+    if is_bare && wants_setting {
+        commands.push(canvas::Command::HidePanels);
+    }
     if is_bare {
         CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
             let whole = ui.available_rect_before_wrap();
@@ -60,6 +65,9 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         return dialogs(ui, state, commands);
     }
     let queue_place = QueuePlace::of(state, ui.ctx());
+    if queue_place == QueuePlace::Settings && wants_setting {
+        commands.push(queue::Command::Toggle);
+    }
     if !state.shared.hides_side_panel {
         Panel::left("settings")
             .resizable(false)

@@ -248,15 +248,10 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
             })
             .inner;
         ui.spacing_mut().item_spacing.x = 6.0;
-        ui.label_inputs_by(name.id, |ui| {
-            // The first control, where it has no name of its own.
-            let first = ui.next_auto_id();
-            (first, add(ui))
-        })
+        ui.label_inputs_by(name.id, add)
     });
-    let (first, inner) = drawn.inner;
-    show_wanted(ui, label, drawn.response.rect, first);
-    inner
+    show_wanted(ui, label, drawn.response.rect);
+    drawn.inner
 }
 
 /// The row that was asked for: marked until a key or a button is pressed.
@@ -264,7 +259,12 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
 struct WantedRow {
     label: &'static str,
     is_in_sight: bool,
+    /// In which it may still come into sight.
+    frames: u32,
 }
+
+/// Frames until a row is given up: what unfolds and scrolls takes a fraction of a second.
+const FRAMES_OF_WANTED_ROW: u32 = 120;
 
 fn wanted_row_id() -> egui::Id {
     egui::Id::unique("wanted row")
@@ -272,22 +272,46 @@ fn wanted_row_id() -> egui::Id {
 
 /// Brings the row with this label into sight, and the keyboard to it, once it is drawn.
 pub(crate) fn want_row(ctx: &Context, label: &'static str) {
-    ctx.data_mut(|data| data.insert_temp(wanted_row_id(), WantedRow { label, is_in_sight: false }));
+    let wanted = WantedRow { label, is_in_sight: false, frames: FRAMES_OF_WANTED_ROW };
+    ctx.data_mut(|data| data.insert_temp(wanted_row_id(), wanted));
     ctx.request_repaint();
 }
 
-/// True while the row that was asked for has not been drawn.
+/// True while the row that was asked for is not in sight. To be asked once a frame, when the rows are
+/// drawn: one that does not come is given up.
 pub(crate) fn is_row_wanted(ctx: &Context) -> bool {
-    ctx.data(|data| data.get_temp::<WantedRow>(wanted_row_id())).is_some_and(|it| !it.is_in_sight)
+    ctx.data_mut(|data| {
+        let Some(wanted) = data.get_temp::<WantedRow>(wanted_row_id()).filter(|it| !it.is_in_sight) else { return false };
+        let Some(frames) = wanted.frames.checked_sub(1) else {
+            data.remove::<WantedRow>(wanted_row_id());
+            return false;
+        };
+        data.insert_temp(wanted_row_id(), WantedRow { frames, ..wanted });
+        true
+    })
 }
 
-fn show_wanted(ui: &Ui, label: &str, rect: egui::Rect, first: egui::Id) {
+/// The first control within a rectangle that the keyboard can come to.
+fn first_control(ui: &Ui, rect: egui::Rect) -> Option<egui::Id> {
+    ui.ctx().viewport(|viewport| {
+        let mut widgets = viewport.this_pass.widgets.get_layer(ui.layer_id());
+        widgets.find(|it| it.enabled && it.sense.is_focusable() && rect.contains(it.rect.center())).map(|it| it.id)
+    })
+}
+
+fn show_wanted(ui: &Ui, label: &str, rect: egui::Rect) {
     let Some(wanted) = ui.data(|data| data.get_temp::<WantedRow>(wanted_row_id())).filter(|it| it.label == label) else { return };
     let mark = rect.expand2(vec2(4.0, 1.0));
     ui.painter().rect_stroke(mark, 4.0, Stroke::new(1.5, theme::palette(ui).accent), egui::StrokeKind::Outside);
-    if !wanted.is_in_sight {
+    let sight = ui.clip_rect().y_range();
+    let is_in_sight = sight.contains(rect.top()) && sight.contains(rect.bottom());
+    if !wanted.is_in_sight && !is_in_sight {
+        // What unfolds and scrolls needs some frames.
         ui.scroll_to_rect(rect, Some(Align::Center));
-        ui.memory_mut(|memory| memory.request_focus(first));
+    } else if !wanted.is_in_sight {
+        if let Some(control) = first_control(ui, rect) {
+            ui.memory_mut(|memory| memory.request_focus(control));
+        }
         ui.data_mut(|data| data.insert_temp(wanted_row_id(), WantedRow { is_in_sight: true, ..wanted }));
     } else if ui.input(|input| {
         input
@@ -326,26 +350,23 @@ pub(crate) fn section(
 ) -> bool {
     ui.add_space(9.0);
     let title_line = ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
-        let mut pressed = None;
+        let mut is_pressed = false;
         let left = |ui: &mut Ui| {
-            let (fold, is_pressed) = fold(ui, title, summary, is_open, |_| ());
-            pressed = Some((is_pressed, fold.header_response.id));
+            let (fold, is_clicked) = fold(ui, title, summary, is_open, |_| ());
+            is_pressed = is_clicked;
             fold.header_response.on_hover_text(hover);
         };
         sides(ui, title, left, |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             right(ui);
         });
-        pressed
-    });
-    let is_pressed = title_line.inner.is_some_and(|(is_pressed, title)| {
-        show_wanted(ui, hover, title_line.response.rect, title);
         is_pressed
     });
+    show_wanted(ui, hover, title_line.response.rect);
     if is_open {
         add(ui);
     }
-    is_pressed
+    title_line.inner
 }
 
 /// A title and as many parts of its summary, divided by commas, as have room.

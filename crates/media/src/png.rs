@@ -64,7 +64,7 @@ impl Metadata {
     pub fn upscaled(mut self, model: &Path, image: &Rgb8) -> Self {
         let name = |name: Option<&std::ffi::OsStr>| name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut parameters = self.parameters.as_deref().map(a1111::parse).unwrap_or_default();
-        parameters.push("Postprocess upscaler", name(model.file_stem()));
+        parameters.push(a1111::key::POSTPROCESS_UPSCALER, name(model.file_stem()));
         parameters.push("Postprocess size", format!("{}x{}", image.width(), image.height()));
         parameters.push("Postprocess by", concat!("Atelier ", env!("CARGO_PKG_VERSION")));
         self.parameters = Some(a1111::format(&parameters));

@@ -21,6 +21,8 @@ pub enum Destination {
         folder: PathBuf,
         /// Recipe of the job.
         recipe: Box<Recipe>,
+        /// False: the files say nothing of how they were made.
+        has_metadata: bool,
     },
     /// Exactly this file; the further pictures of a batch get a number.
     Named {
@@ -30,6 +32,8 @@ pub enum Destination {
         earlier: u32,
         /// Recipe of the job.
         recipe: Box<Recipe>,
+        /// False: the files say nothing of how they were made.
+        has_metadata: bool,
     },
     /// Exactly this file, with the metadata of the picture that was upscaled.
     Upscaled {
@@ -74,12 +78,14 @@ impl Destination {
         let Picture { info, image, .. } = picture;
         let metadata = |asked: &Recipe| Metadata::made_on(studio, received_recipe(said, asked, model, *info, image), image);
         let path = match self {
-            Self::Folder { folder, recipe } => {
-                atelier_media::save_with_metadata(folder, &recipe.prompt, info.seed, image, &metadata(recipe))?
+            Self::Folder { folder, recipe, has_metadata } => {
+                let metadata = if *has_metadata { metadata(recipe) } else { Metadata::default() };
+                atelier_media::save_with_metadata(folder, &recipe.prompt, info.seed, image, &metadata)?
             }
-            Self::Named { path, earlier, recipe } => {
+            Self::Named { path, earlier, recipe, has_metadata } => {
                 let path = numbered(path, earlier.saturating_add(info.index));
-                atelier_media::write_picture(&path, image, &metadata(recipe))?;
+                let metadata = if *has_metadata { metadata(recipe) } else { Metadata::default() };
+                atelier_media::write_picture(&path, image, &metadata)?;
                 path
             }
             Self::Upscaled { path, .. } => {
@@ -134,10 +140,17 @@ impl Destination {
     pub fn write(&self, picture: &Picture) -> Result<PathBuf, PictureError> {
         let Picture { info, notes, image } = picture;
         match self {
-            Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, notes, image),
-            Self::Named { path, earlier, recipe } => {
+            Self::Folder { folder, recipe, has_metadata: true } => store_picture(folder, recipe, *info, notes, image),
+            Self::Folder { folder, recipe, has_metadata: false } => {
+                atelier_media::save_with_metadata(folder, &recipe.prompt, info.seed, image, &Metadata::default())
+            }
+            Self::Named { path, earlier, recipe, has_metadata } => {
                 let path = numbered(path, earlier.saturating_add(info.index));
-                write_picture(&path, recipe, *info, notes, image)?;
+                if *has_metadata {
+                    write_picture(&path, recipe, *info, notes, image)?;
+                } else {
+                    atelier_media::write_picture(&path, image, &Metadata::default())?;
+                }
                 Ok(path)
             }
             Self::Upscaled { path, source, model } => {
@@ -232,6 +245,8 @@ fn numbered(path: &Path, index: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use atelier_core::recipe::ImageSource;
 
@@ -255,6 +270,22 @@ mod tests {
         assert_eq!(read(&first), picture(8));
         assert_eq!(read(&second), picture(9));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "nothing temporary is left");
+    }
+
+    #[test]
+    fn pictures_are_written_without_metadata_where_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let recipe = Box::new(Recipe { prompt: "a lake".into(), ..Recipe::default() });
+        let picture = Picture { info: INFO, notes: Vec::new(), image: Arc::new(picture(8)) };
+        for has_metadata in [true, false] {
+            let in_folder = Destination::Folder { folder: folder.path().to_owned(), recipe: recipe.clone(), has_metadata };
+            let path = folder.path().join("named.png");
+            let named = Destination::Named { path, earlier: 0, recipe: recipe.clone(), has_metadata };
+            for destination in [in_folder, named] {
+                let metadata = atelier_media::read_metadata(&destination.write(&picture).unwrap()).unwrap();
+                assert_eq!(metadata != Metadata::default(), has_metadata, "{destination:?}");
+            }
+        }
     }
 
     #[test]

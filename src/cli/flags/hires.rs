@@ -3,12 +3,13 @@
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 
 use super::guidance::{List, list};
-use super::{finite, unit};
+use super::{finite, is_model_name, unit};
 use atelier_core::recipe::{Hires, LatentUpscaler, RedrawTiles, Upscale};
 
 const LARGER: &str = "Upscaling";
@@ -38,7 +39,10 @@ pub(in crate::cli) struct HiresFlags {
     #[arg(long, value_name = "X,...", value_parser = list::<f32>, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_sigmas: Option<List<f32>>,
     #[arg(long, value_name = "NAME", requires = "hires", conflicts_with_all = ["upscaler", "redraw_tiles"], help_heading = LARGER, help = latent_help())]
-    pub(in crate::cli) hires_upscaler: Option<LatentUpscaler>,
+    pub(in crate::cli) hires_upscaler: Option<HiresUpscaler>,
+    /// Folder of the model that --hires-upscaler names
+    #[arg(long, value_name = "DIR", requires = "hires_upscaler", help_heading = LARGER)]
+    hires_upscalers_dir: Option<PathBuf>,
     /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and
     /// interrupted jobs resume [default: the model's best size]
     #[arg(long, value_name = "SIDE", num_args = 0..=1, default_missing_value = "0", value_parser = tile_side, requires = "hires", help_heading = LARGER)]
@@ -49,8 +53,8 @@ pub(in crate::cli) struct HiresFlags {
     /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library [default: Lanczos]
     #[arg(long, value_name = "ID|FILE", requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) upscaler: Option<PathBuf>,
-    /// Side of the upscaler's tiles in pixels, 32 to 2048 [default: 128]
-    #[arg(long, value_name = "N", value_parser = upscaler_tile, requires = "upscaler", help_heading = LARGER)]
+    /// Side of the tiles of --upscaler in pixels, 32 to 2048 [default: 128]
+    #[arg(long, value_name = "N", value_parser = upscaler_tile, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_upscale_tile_size: Option<u32>,
     /// Upscale the finished picture by this ESRGAN model, to the model's own factor: a file, or the ID
     /// of an upscaler in the library
@@ -68,7 +72,44 @@ pub(in crate::cli) struct HiresFlags {
     pub(in crate::cli) allow_pickle: bool,
 }
 
+/// What makes the picture of the second pass larger, by sd-cli's names.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::cli) enum HiresUpscaler {
+    Lanczos,
+    Latent(LatentUpscaler),
+    /// The file of an ESRGAN model.
+    Model(PathBuf),
+}
+
+impl FromStr for HiresUpscaler {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.eq_ignore_ascii_case("Lanczos") {
+            return Ok(Self::Lanczos);
+        }
+        match text.parse() {
+            Ok(latent) => Ok(Self::Latent(latent)),
+            Err(_) if !is_model_name(Path::new(text)) => Ok(Self::Model(text.into())),
+            Err(_) => Err(format!("choose one of {}, Lanczos, or the file of a model with its ending", latent_names())),
+        }
+    }
+}
+
 impl HiresFlags {
+    /// The upscaler of latents.
+    pub(in crate::cli) fn latent(&self) -> Option<LatentUpscaler> {
+        if let Some(HiresUpscaler::Latent(latent)) = self.hires_upscaler { Some(latent) } else { None }
+    }
+
+    /// The file or the ID of the model that upscales the picture.
+    pub(in crate::cli) fn model(&self) -> Option<PathBuf> {
+        match &self.hires_upscaler {
+            Some(HiresUpscaler::Model(file)) => Some(self.hires_upscalers_dir.clone().unwrap_or_default().join(file)),
+            _ => self.upscaler.clone(),
+        }
+    }
+
     /// The factor of the larger pass; `None` without one.
     pub(in crate::cli) fn scale(&self) -> Option<f32> {
         self.hires.map(|factor| self.hires_scale.unwrap_or(factor))
@@ -87,9 +128,13 @@ impl HiresFlags {
     }
 }
 
+fn latent_names() -> String {
+    LatentUpscaler::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", ")
+}
+
 fn latent_help() -> String {
-    let names = LatentUpscaler::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", ");
-    format!("Upscale the latents and not the picture: {names} [default: the picture is upscaled]")
+    let names = latent_names();
+    format!("What upscales before the second pass: latents ({names}), Lanczos, or the file of an ESRGAN model [default: Lanczos]")
 }
 
 fn side(text: &str) -> Result<u32, String> {
@@ -127,6 +172,14 @@ fn scale(text: &str) -> Result<f32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_upscaler_is_latent_lanczos_or_a_file() {
+        let read = |text: &str| text.parse::<HiresUpscaler>();
+        assert_eq!((read("lanczos"), read("Latent")), (Ok(HiresUpscaler::Lanczos), Ok(HiresUpscaler::Latent(LatentUpscaler::Linear))));
+        assert_eq!(read("x2.gguf"), Ok(HiresUpscaler::Model("x2.gguf".into())));
+        assert!(read("x2").is_err_and(|it| it.contains("Lanczos")));
+    }
 
     #[test]
     fn a_factor_is_a_number_in_its_range() {

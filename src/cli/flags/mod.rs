@@ -43,7 +43,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use studios::NOT_OF_A_STUDIO;
 pub(super) use studios::StudiosCommand;
 pub use studios::StudiosFlags;
-use values::{finite, gib, guidance_range, known_seed, lora, unit};
+use values::{finite, gib, guidance_range, known_seed, lora, square, unit};
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 
@@ -53,6 +53,7 @@ use atelier_core::placement::{ModuleSet, one_device};
 use atelier_core::recipe::{
     ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, read_seed,
 };
+use atelier_core::sd_cli::RelativeTileSize;
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -110,7 +111,7 @@ fn cpu_math(text: &str) -> Result<CpuMath, UnknownCpuMath> {
 pub enum Command {
     /// Generate pictures from a prompt. Without a model, the built-in model is used with its own
     /// settings.
-    #[command(args_override_self = true)]
+    #[command(args_override_self = true, version = atelier_studio::version::FULL)]
     Generate(Box<GenerateFlags>),
     /// Compare settings: a sheet of pictures that differ along one to three axes. What it will take
     /// is said before it begins.
@@ -220,6 +221,9 @@ pub struct GenerateFlags {
     /// your pictures folder, with generated names]
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) output: Option<PathBuf>,
+    /// Write pictures without the settings that they were made with
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) disable_image_metadata: bool,
     /// Write previews to this folder, one PNG each
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(super) preview: Option<PathBuf>,
@@ -598,8 +602,11 @@ pub(super) struct ModuleFlags {
     /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
-    #[arg(long, value_name = "N", help_heading = DEVICES, help = within(&ROWS.vae_tile_size))]
+    #[arg(long, value_name = "N", value_parser = square, help_heading = DEVICES, help = within(&ROWS.vae_tile_size))]
     pub(super) vae_tile_size: Option<u32>,
+    /// Size of the VAE's tiles by that of the picture: 0.5 for half of it, 3x2 for so many tiles
+    #[arg(long, value_name = "X[xY]", conflicts_with = "vae_tile_size", help_heading = DEVICES)]
+    pub(super) vae_relative_tile_size: Option<RelativeTileSize>,
     #[arg(long, value_name = "X", value_parser = finite, help_heading = DEVICES, help = within(&ROWS.vae_tile_overlap))]
     pub(super) vae_tile_overlap: Option<f32>,
     /// Enable flash attention in the diffusion module (the default), even where it made
@@ -797,6 +804,7 @@ fn suits<T: Display>(row: &Row<RangeInclusive<T>>, usual: T) -> String {
 
 #[cfg(test)]
 mod tests {
+    use atelier_core::sd_cli::NoSetting;
     use clap::CommandFactory;
 
     use super::*;
@@ -827,6 +835,24 @@ mod tests {
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!(flags.output, PathBuf::from("c.png"));
+    }
+
+    #[test]
+    fn generate_has_each_option_of_sd_cli_or_says_what_does_its_work() {
+        let mut command = Cli::command();
+        command.build();
+        let generate = command.find_subcommand("generate").unwrap();
+        let mut names = Vec::new();
+        for flag in generate.get_arguments() {
+            names.extend(flag.get_long_and_visible_aliases().unwrap_or_default().into_iter().map(|name| format!("--{name}")));
+            names.extend(flag.get_all_aliases().unwrap_or_default().into_iter().map(|name| format!("--{name}")));
+            names.extend(flag.get_short().map(|name| format!("-{name}")));
+        }
+        let list = include_str!("../../../crates/core/src/sd_cli/options.txt").lines().filter(|line| !line.starts_with('#'));
+        for name in list.flat_map(str::split_whitespace).filter(|word| word.starts_with('-')) {
+            let is_known = names.iter().any(|own| own == name);
+            assert!(is_known || NoSetting::named(name).is_some(), "{name} is no flag of generate, and has no reason in NoSetting::ALL");
+        }
     }
 
     #[test]

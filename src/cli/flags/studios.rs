@@ -115,9 +115,10 @@ mod tests {
 
     #[test]
     fn another_studio_gets_a_flag_or_it_is_refused() {
-        const TAKEN: [&str; 27] = [
+        const TAKEN: [&str; 28] = [
             "studio",
             "help",
+            "version",
             "simulate_devices",
             "cpu_math",
             "model",
@@ -145,7 +146,7 @@ mod tests {
             "ref_image",
         ];
         // Where the pictures go and what is printed is this program's.
-        const OWN: [&str; 4] = ["output", "preview", "json", "null"];
+        const OWN: [&str; 5] = ["output", "disable_image_metadata", "preview", "json", "null"];
         let mut command = Cli::command();
         command.build();
         let generate = command.find_subcommand("generate").unwrap();

@@ -57,6 +57,13 @@ fn flags_have_sd_clis_names_too() {
     let encoders = recipe_of(&["--diffusion-model", "d", "--qwen2vl", "q", "--qwen2vl_vision", "v"]).files;
     assert_eq!((encoders.get(FileRole::Llm), encoders.get(FileRole::LlmVision)), (Some(Path::new("q")), Some(Path::new("v"))));
     assert!(recipe_of(&["-m", "m.gguf", "--fa"]).flash_attention);
+    let upscaled = |more: &[&str]| recipe_of(&[&["-m", "m.gguf", "--hires", "--hires-upscaler"], more].concat()).hires.unwrap();
+    assert_eq!(upscaled(&["lanczos"]), Hires::default());
+    let named = upscaled(&["x2.gguf", "--hires-upscalers-dir", "up", "--hires-upscale-tile-size", "64"]);
+    assert_eq!(named, Hires { upscaler: Some(Path::new("up").join("x2.gguf")), tile_size: Some(64), ..Hires::default() });
+    let tile = |more: &[&str]| recipe_of(&[&["-m", "m.gguf", "-W", "1024", "-H", "768"], more].concat()).vae_tile_size;
+    assert_eq!(tile(&["--vae-tile-size", "32x32"]), Some(32));
+    assert_eq!((tile(&["--vae-relative-tile-size", "0.5"]), tile(&["--vae-relative-tile-size", "0.5x0.25"])), (Some(48), Some(24)));
     for alone in [&["--hires-scale", "2"][..], &["--canny"], &["--control-image", "c", "--canny", "--control-prepare", "tile"]] {
         refused(&[&["-m", "m.gguf", "-p", "x"], alone].concat());
     }
@@ -749,6 +756,9 @@ fn pictures_go_where_they_were_asked_to_go() {
     assert!(matches!(output(&["-o", "a.PNG"]), Ok(Destination::Named { path, .. }) if path == Path::new("a.PNG")));
     assert!(matches!(output(&["-o", folder.path().to_str().unwrap()]), Ok(Destination::Folder { folder: it, .. }) if it == folder.path()));
     assert!(matches!(output(&["-o", "a.jpg"]), Err(UsageError::NotPng)));
+    assert!(matches!(output(&["--disable-image-metadata"]), Ok(Destination::Folder { has_metadata: false, .. })));
+    let pasted = job(&["generate", "-o", "a.png", "--from-command", "sd-cli -m m -p x --disable-image-metadata"]).unwrap();
+    assert!(pasted.notes.is_empty() && matches!(pasted.destination, Destination::Named { has_metadata: false, .. }));
 }
 
 #[test]

@@ -513,8 +513,7 @@ impl FeatureCommand for Command {
                 state.canvas_size_px().map(drop).ok_or(tr!("create-there-is-no-picture"))
             }
             Self::ShowSetting(number) => {
-                let used_as = PANEL_SETTINGS.get(*number).and_then(|it| it.used_as);
-                used_as.filter(|setting| !shared.uses(*setting)).map_or(Ok(()), |_| Err(tr!("create-the-chosen-model-has")))
+                PANEL_SETTINGS.get(*number).map_or(Ok(()), |setting| setting.shown.check(shared, &shared.next.recipe))
             }
             Self::GenerateWith(_)
             | Self::GenerateOnceHere { .. }

@@ -1,8 +1,9 @@
 //! The settings of the panel that the command palette finds: the names of their rows, and what
 //! other programs call them. Pure.
 
+use crate::gui::shared::Shared;
 use crate::settings::Fold;
-use atelier_core::recipe::FamilySetting;
+use atelier_core::recipe::{FamilySetting, LoraMode, Recipe};
 use atelier_language::{self as language, tr};
 
 impl Fold {
@@ -34,8 +35,44 @@ pub struct PanelSetting {
     label: &'static str,
     /// The text of a sentence with the names that people know it by.
     names: &'static str,
-    /// What models must use for it to be shown; `None`: all do.
-    pub(crate) used_as: Option<FamilySetting>,
+    /// When its row is drawn.
+    pub(crate) shown: Shown,
+}
+
+/// When the row of a setting is drawn. What is set stays in sight.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    Always,
+    /// Unless it is known that the chosen model has no use for it.
+    Used(FamilySetting),
+    /// Where it is known that the chosen model uses it.
+    KnownUse(FamilySetting),
+    Loras,
+    Control,
+    References,
+}
+
+impl Shown {
+    /// `Ok` where it is drawn.
+    ///
+    /// # Errors
+    /// The reason, in a sentence for a person.
+    pub(crate) fn check(self, shared: &Shared, recipe: &Recipe) -> Result<(), &'static str> {
+        let (is_shown, reason) = match self {
+            Self::Always => return Ok(()),
+            Self::Used(setting) => (setting.is_set(recipe) || shared.uses(setting), tr!("create-the-chosen-model-has")),
+            Self::KnownUse(setting) => (setting.is_set(recipe) || shared.is_known_to_use(setting), tr!("create-the-chosen-model-is")),
+            Self::Loras => (!recipe.loras.is_empty() || recipe.lora_mode != LoraMode::Auto, tr!("create-choose-a-lora-first")),
+            // A model that reads the picture itself has no ControlNet.
+            Self::Control if shared.next.reads_control() => (false, tr!("create-the-chosen-model-has")),
+            Self::Control => (recipe.control.is_some(), tr!("create-choose-a-control-picture")),
+            Self::References => {
+                let is_set = !recipe.resize_references || recipe.number_references;
+                (is_set || !recipe.reference_images.is_empty(), tr!("create-choose-a-reference-picture"))
+            }
+        };
+        is_shown.then_some(()).ok_or(reason)
+    }
 }
 
 impl PanelSetting {
@@ -50,24 +87,24 @@ impl PanelSetting {
     }
 }
 
-macro_rules! used_as {
+macro_rules! shown {
     () => {
-        None
+        Shown::Always
     };
-    ($setting:ident) => {
-        Some(FamilySetting::$setting)
+    ($shown:expr) => {
+        $shown
     };
 }
 
 macro_rules! panel_settings {
-    ($($row:literal, $fold:ident $(, if $used_as:ident)?, $label:literal, $names:literal;)*) => {
+    ($($row:literal, $fold:ident $(, if ($shown:expr))?, $label:literal, $names:literal;)*) => {
         /// All of them, in the order of their rows.
         pub(crate) const PANEL_SETTINGS: &[PanelSetting] = &[$(PanelSetting {
             row: $row,
             fold: Fold::$fold,
             label: $label,
             names: $names,
-            used_as: used_as!($($used_as)?),
+            shown: shown!($($shown)?),
         },)*];
     };
 }
@@ -84,32 +121,32 @@ panel_settings! {
     "guides-pictures-that-guide-the", Guides, "create-setting-guides", "create-show-pictures-that-guide";
     "create-additions-to-the-model", Loras, "create-setting-lora-strengths", "create-show-loras-and-their";
     "create-previews", More, "create-setting-previews", "create-show-how-a-picture";
-    "create-distilled", More, if DistilledGuidance, "create-setting-distilled-guidance", "create-show-distilled-guidance-flux";
-    "create-flow-shift", More, if FlowShift, "create-setting-flow-shift", "create-show-the-shift-of";
+    "create-distilled", More, if (Shown::Used(FamilySetting::DistilledGuidance)), "create-setting-distilled-guidance", "create-show-distilled-guidance-flux";
+    "create-flow-shift", More, if (Shown::Used(FamilySetting::FlowShift)), "create-setting-flow-shift", "create-show-the-shift-of";
     "create-eta", More, "create-setting-eta", "create-show-the-noise-of";
-    "create-clip-skip", More, if ClipSkip, "create-setting-clip-skip", "create-show-how-many-clip";
-    "create-image-cfg", More, if ImageGuidance, "create-setting-image-guidance", "create-show-guidance-by-the";
-    "create-skip-layers", More, if SkipLayers, "create-setting-skip-layer-guidance", "create-show-skip-layer-guidance";
-    "create-step-shift", More, if TimestepShift, "create-setting-timestep-shift", "create-show-the-timestep-shift";
+    "create-clip-skip", More, if (Shown::Used(FamilySetting::ClipSkip)), "create-setting-clip-skip", "create-show-how-many-clip";
+    "create-image-cfg", More, if (Shown::Used(FamilySetting::ImageGuidance)), "create-setting-image-guidance", "create-show-guidance-by-the";
+    "create-skip-layers", More, if (Shown::Used(FamilySetting::SkipLayers)), "create-setting-skip-layer-guidance", "create-show-skip-layer-guidance";
+    "create-step-shift", More, if (Shown::Used(FamilySetting::TimestepShift)), "create-setting-timestep-shift", "create-show-the-timestep-shift";
     "create-seamless", More, "create-setting-seamless-tiling", "create-show-seamless-tiling-circular";
     "create-step-cache", More, "create-setting-step-cache", "create-show-step-caches-easycache";
     "create-sigmas", More, "create-setting-sigmas", "create-show-noise-levels-of";
     "create-arguments", More, "create-setting-sampler-arguments", "create-show-further-arguments-of";
-    "guides-control-start", More, "create-setting-control-start", "create-show-the-steps-in-which";
-    "create-references", More, "create-setting-reference-pictures", "create-show-how-reference-pictures";
+    "guides-control-start", More, if (Shown::Control), "create-setting-control-start", "create-show-the-steps-in-which";
+    "create-references", More, if (Shown::References), "create-setting-reference-pictures", "create-show-how-reference-pictures";
     "create-prediction", More, "create-setting-prediction", "create-show-what-the-model";
-    "create-zero-timestep", More, if ZeroCondT, "create-setting-zero-timestep-of", "create-show-the-timestep-of";
-    "create-chroma-masks", More, if ChromaMasks, "create-setting-chromas-masks", "create-show-which-padding-chroma";
-    "create-vae-format", More, if VaeFormat, "create-setting-vae-format", "create-show-which-latents-pids";
+    "create-zero-timestep", More, if (Shown::KnownUse(FamilySetting::ZeroCondT)), "create-setting-zero-timestep-of", "create-show-the-timestep-of";
+    "create-chroma-masks", More, if (Shown::KnownUse(FamilySetting::ChromaMasks)), "create-setting-chromas-masks", "create-show-which-padding-chroma";
+    "create-vae-format", More, if (Shown::KnownUse(FamilySetting::VaeFormat)), "create-setting-vae-format", "create-show-which-latents-pids";
     "create-weight-type", More, "create-setting-weight-type", "create-show-the-number-type";
     "create-type-rules", More, "create-setting-type-rules", "create-show-number-types-by";
     "create-noise", More, "create-setting-noise-generator", "create-show-the-random-number";
     "create-sampler-noise", More, "create-setting-samplers-noise-generator", "create-show-the-random-number-generator-of";
-    "create-loras", More, "create-setting-lora-mode", "create-show-when-loras-are";
+    "create-loras", More, if (Shown::Loras), "create-setting-lora-mode", "create-show-when-loras-are";
     "create-threads", More, "create-setting-threads", "create-show-how-many-cpu";
     "create-loading", More, "create-setting-map-files", "create-show-whether-model-files";
     "create-vae-tiling", More, "create-setting-vae-tiling", "create-show-decoding-in-tiles";
-    "create-vae-range", More, if VaeConvScale, "create-setting-vae-range", "create-show-the-safe-range";
+    "create-vae-range", More, if (Shown::Used(FamilySetting::VaeConvScale)), "create-setting-vae-range", "create-show-the-safe-range";
     "create-attention", More, "create-setting-flash-attention", "create-show-flash-attention-xformers";
 }
 

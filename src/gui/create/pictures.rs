@@ -65,7 +65,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
 pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: Option<Paths>, context: &mut Context<'_>) {
     let id = show(state, recipe.clone(), picture, None, context);
     let recipe = Recipe { width: picture.image.width(), height: picture.image.height(), ..recipe };
-    let destination = Destination::Folder { folder: state.pictures_folder.clone(), recipe: Box::new(recipe) };
+    let destination = Destination::Folder { folder: state.pictures_folder.clone(), recipe: Box::new(recipe), has_metadata: true };
     let picture = picture.clone();
     context.run(
         Worker::Files,

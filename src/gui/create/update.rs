@@ -127,6 +127,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ShowSetting(number) => {
             if let Some(setting) = PANEL_SETTINGS.get(number) {
                 context.shared.screen = Screen::Create;
+                context.shared.hides_side_panel = false;
                 state.wanted_setting = Some(number);
                 state.open_folds.insert(setting.fold);
                 widgets::want_row(context.egui, setting.row());

@@ -179,6 +179,9 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     if let Some(folder) = pasted.embeddings_folder.take() {
         state.paste_omissions.push(tr!("devices-embd-dir-add-its", folder = folder.display()));
     }
+    if pasted.without_metadata {
+        state.paste_omissions.push(tr!("devices-disable-image-metadata-pictures-keep").to_owned());
+    }
     if pasted.recipe.placement != before.placement {
         state.board.pin_explicit(&pasted.recipe.placement);
     }

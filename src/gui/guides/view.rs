@@ -10,6 +10,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::create;
+use crate::gui::create::panel_setting::Shown;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::command::Command;
 use crate::gui::icons::{self, Icon};
@@ -139,7 +140,8 @@ fn preprocessed_look(ui: &mut Ui, look: &Result<TextureHandle, String>) {
 
 /// Draws the steps in which the `ControlNet` acts.
 pub(crate) fn control_steps_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    let Some(control) = recipe.control.as_mut().filter(|_| !state.shared.next.reads_control()) else { return };
+    let is_shown = Shown::Control.check(&state.shared, recipe).is_ok();
+    let Some(control) = recipe.control.as_mut().filter(|_| is_shown) else { return };
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = tr!("guides-part-of-the-steps");
     slider_row(ui, tr!("guides-control-start"), &mut control.start, SHARE, &scale, hover);

@@ -753,20 +753,89 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
         ("soft edge line art", "Guides"),
         ("text encoder weight", "LoRAs"),
     ] {
-        studio.press(Modifiers::COMMAND, Key::K);
-        studio.harness.run_ok();
-        studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text(words);
-        studio.harness.run_ok();
-        studio.press(Modifiers::NONE, Key::Enter);
-        for _ in 0..6 {
-            studio.harness.run_ok();
-        }
-        // A button above the picture may have the same name. What is brought to the top of the
-        // panel stands below the window's first row.
-        let places: Vec<f32> = studio.harness.query_all_by_label(row).map(|label| label.rect().center().y).collect();
-        assert!(places.iter().any(|middle| (40.0..890.0).contains(middle)), "{words}: {row} is at {places:?}");
-        assert_eq!(studio.app().state.create.wanted_setting, None, "{words}");
+        find_setting(&mut studio, words, row);
     }
+}
+
+/// Does what the palette finds first.
+fn ask_palette(studio: &mut Studio, words: &str) {
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text(words);
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    for _ in 0..8 {
+        studio.harness.run_ok();
+    }
+}
+
+/// Asks the palette for a setting: its row is in sight then, and one of its controls has the keyboard.
+fn find_setting(studio: &mut Studio, words: &str, row: &str) {
+    ask_palette(studio, words);
+    assert_eq!(studio.app().state.create.wanted_setting, None, "{words}");
+    let ctx = &studio.harness.ctx;
+    let focused = ctx.memory(egui::Memory::focused).and_then(|id| ctx.read_response(id));
+    let Some(control) = focused.map(|it| it.rect) else { panic!("{words}: nothing has the keyboard") };
+    // A button above the picture may have the same name. What is brought to the top of the panel
+    // stands below the window's first row, and the button Generate below what scrolls.
+    let is_row = |label: &egui::Rect| (label.center().y - control.center().y).abs() < 8.0;
+    let labels: Vec<egui::Rect> = studio.harness.query_all_by_label(row).map(|label| label.rect()).collect();
+    assert!(labels.iter().any(is_row), "{words}: {row} is at {labels:?}, and the keyboard at {control:?}");
+    let height = ctx.content_rect().height();
+    assert!((40.0..height - 60.0).contains(&control.center().y), "{words}: {row} is at {control:?} of {height}");
+}
+
+#[test]
+fn a_setting_that_is_asked_for_comes_into_sight_wherever_it_was() {
+    let mut studio = Studio::sized(ready(), [960.0, 640.0]);
+    studio.app_mut().state.create.open_folds.clear();
+    studio.harness.run_ok();
+    // The last row of a part that is folded, and one far above it.
+    find_setting(&mut studio, "xformers", "Attention");
+    find_setting(&mut studio, "karras", "Scheduler");
+    studio.app_mut().state.shared.hides_side_panel = true;
+    studio.harness.run_ok();
+    find_setting(&mut studio, "xformers", "Attention");
+    assert!(!studio.app().state.shared.hides_side_panel);
+    // In a narrow window the queue lies in the place of the settings.
+    studio.app_mut().state.queue.is_open = true;
+    studio.harness.run_ok();
+    find_setting(&mut studio, "subseed", "Blend");
+    assert!(!studio.app().state.queue.is_open);
+    let mut canvas = super::canvas::studio();
+    canvas.take_tool(Key::B);
+    canvas.press(Modifiers::NONE, Key::Tab);
+    assert!(canvas.app().state.canvas.hides_panels);
+    find_setting(&mut canvas, "karras", "Scheduler");
+    assert!(!canvas.app().state.canvas.hides_panels);
+}
+
+#[test]
+fn a_setting_whose_row_is_not_drawn_says_what_it_needs() {
+    use crate::gui::create::panel_setting::PANEL_SETTINGS;
+    let mut studio = Studio::open(ready());
+    let show = |row: &str| {
+        let number = PANEL_SETTINGS.iter().position(|it| it.row() == row).unwrap();
+        crate::gui::command::Command::from(crate::gui::create::Command::ShowSetting(number))
+    };
+    for (row, needed) in [
+        ("LoRAs", "Choose a LoRA first."),
+        ("Control start", "Choose a control picture first."),
+        ("References", "Choose a reference picture first."),
+        ("VAE format", "The chosen model is not known to use it."),
+    ] {
+        assert_eq!(show(row).enabled(&studio.app().state), Err(needed));
+    }
+    ask_palette(&mut studio, "bake");
+    assert!(studio.sees("Choose a LoRA first.") && studio.app().state.create.wanted_setting.is_none());
+    let next = &mut studio.app_mut().state.shared.next;
+    next.recipe.loras = vec![Lora::new("/l/ink.safetensors".into(), 1.0)];
+    next.recipe.vae_format = Some(atelier_core::recipe::VaeFormat::Flux);
+    studio.harness.run_ok();
+    for row in ["LoRAs", "VAE format"] {
+        assert_eq!(show(row).enabled(&studio.app().state), Ok(()));
+    }
+    find_setting(&mut studio, "bake", "LoRAs");
 }
 
 #[test]

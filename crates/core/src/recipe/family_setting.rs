@@ -67,10 +67,32 @@ impl FamilySetting {
         }
     }
 
+    /// True where it has another value than the usual one.
+    #[must_use]
+    pub fn is_set(self, recipe: &Recipe) -> bool {
+        let usual = Recipe::default();
+        match self {
+            Self::ImageGuidance => recipe.image_guidance != usual.image_guidance,
+            Self::SkipLayers => recipe.skip_layers != usual.skip_layers,
+            Self::TimestepShift => recipe.timestep_shift != usual.timestep_shift,
+            Self::StepCache => recipe.step_cache != usual.step_cache,
+            Self::ZeroCondT => recipe.zero_cond_t != usual.zero_cond_t,
+            Self::ChromaMasks => {
+                let masks = |it: &Recipe| (it.chroma_dit_mask, it.chroma_t5_mask, it.chroma_t5_padding);
+                masks(recipe) != masks(&usual)
+            }
+            Self::VaeFormat => recipe.vae_format != usual.vae_format,
+            Self::FlowShift => recipe.flow_shift != usual.flow_shift,
+            Self::ClipSkip => recipe.clip_skip != usual.clip_skip,
+            Self::DistilledGuidance => recipe.distilled_guidance != usual.distilled_guidance,
+            Self::VaeConvScale => recipe.vae_conv_scale != usual.vae_conv_scale,
+        }
+    }
+
     /// Gives it the usual value. Returns true where it had another one.
     pub fn unset(self, recipe: &mut Recipe) -> bool {
         let usual = Recipe::default();
-        let before = recipe.clone();
+        let was_set = self.is_set(recipe);
         match self {
             Self::ImageGuidance => recipe.image_guidance = usual.image_guidance,
             Self::SkipLayers => recipe.skip_layers = usual.skip_layers,
@@ -88,6 +110,6 @@ impl FamilySetting {
             Self::DistilledGuidance => recipe.distilled_guidance = usual.distilled_guidance,
             Self::VaeConvScale => recipe.vae_conv_scale = usual.vae_conv_scale,
         }
-        before != *recipe
+        was_set
     }
 }

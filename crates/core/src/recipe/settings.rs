@@ -420,6 +420,7 @@ settings! {
     placement: PlacementText = PlacementText::default(), "placement", Machine, [Opening], rare;
     /// Map model files into memory in place of reading them: weights that the CPU computes with take
     /// no memory of their own. A file that changes or goes away meanwhile ends the program.
+    // Never chosen by itself, also where it is quicker: docs/measured-settings.md.
     memory_map: bool = false, "memory mapping", Machine, [Memory Opening], rare;
     /// CPU threads.
     threads: Option<u32> = None, in 1..=4096, "threads", Machine, [Memory Opening], rare;

@@ -7,11 +7,17 @@
 //! defaults included (seed 42, no flash attention); [`read_over`] changes only what it names. Not
 //! here: files (nothing is looked up), the meaning of a placement (`placement`).
 
+mod no_setting;
 mod read;
 mod shell;
+mod tile_size;
+mod values;
 mod write;
 
-pub use read::{CommandError, LeftOut, ParsedCommand, numbers, read, read_over};
+pub use no_setting::NoSetting;
+pub use read::{CommandError, LeftOut, ParsedCommand, read, read_over};
+pub use tile_size::RelativeTileSize;
+pub use values::numbers;
 pub use write::{CommandLine, write};
 
 use crate::recipe::{FileRole, Recipe};

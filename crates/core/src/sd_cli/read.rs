@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use atelier_language::tr;
 
-use super::{FILE_FLAGS, HERE, defaults, shell};
+use super::no_setting::{NO_VIDEOS, NoSetting};
+use super::values::{above_zero, finite, named, numbers, percent, sides, whole};
+use super::{FILE_FLAGS, HERE, RelativeTileSize, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
@@ -24,6 +25,8 @@ pub struct ParsedCommand {
     pub person_folder: Option<PathBuf>,
     /// Folder of embeddings, in which the caller looks up those that the prompts name.
     pub embeddings_folder: Option<PathBuf>,
+    /// Pictures are to be written without their settings, if the caller can.
+    pub without_metadata: bool,
     /// Parts of the command that the recipe does not have, in its order.
     pub left_out: Vec<LeftOut>,
 }
@@ -119,8 +122,6 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
     Ok(reader.finish())
 }
 
-const NO_VIDEOS: &str = "Atelier makes no videos";
-
 /// Numbers are values, also negative ones.
 fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
@@ -149,7 +150,7 @@ enum Action {
 }
 
 fn action(name: &str) -> Option<Action> {
-    use Action::{Flag, OptionalValue, UnsupportedFlag, UnsupportedValue, Value};
+    use Action::{Flag, OptionalValue, Value};
     Some(match name {
         "-p" | "--prompt" => Value(|it, text| set(&mut it.prompt, Some(text.to_owned()))),
         "-n" | "--negative-prompt" => Value(|it, text| set(&mut it.recipe.negative_prompt, text.to_owned())),
@@ -217,9 +218,7 @@ fn action(name: &str) -> Option<Action> {
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
-        "--vae-relative-tile-size" => Value(|it, text| set(&mut it.relative_tile_size, Some(sides(text, finite)?))),
-        // What is computed is the same; how is chosen by device.
-        "--diffusion-conv-direct" | "--vae-conv-direct" => Flag(|_| {}),
+        "--vae-relative-tile-size" => Value(|it, text| set(&mut it.relative_tile_size, Some(text.parse()?))),
         "--vae-tile-size" => Value(Reader::set_tile_size),
         "--vae-tile-overlap" => Value(|it, text| set(&mut it.recipe.vae_tile_overlap, Some(finite(text)?))),
         // Other modules gain nothing from it.
@@ -267,39 +266,21 @@ fn action(name: &str) -> Option<Action> {
         "--upscale-model" => Value(|it, text| set(&mut it.upscale_model, Some(text.into()))),
         "--upscale-repeats" => Value(|it, text| set(&mut it.upscale_repeats, Some(above_zero(text)?))),
         "--upscale-tile-size" => Value(|it, text| set(&mut it.upscale_tile_size, Some(above_zero(text)?))),
-        // They change what the program shows and where it writes, and no picture.
-        "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" | "--image"
-        | "--metadata-format" => Value(|_, _| Ok(())),
-        "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--metadata-raw" | "--metadata-brief"
-        | "--metadata-all" | "-h" | "--help" => Flag(|_| {}),
-        "--disable-image-metadata" => Flag(|it| {
-            it.leave_out(&["--disable-image-metadata"], tr!("core-pictures-keep-their-settings"));
-        }),
-        // Of what is left out it must be known whether a value follows: else the value would be read
-        // as a file or an option.
-        "--temporal-tiling" => UnsupportedFlag,
-        "--high-noise-diffusion-model"
-        | "--embeddings-connectors"
-        | "--audio-vae"
-        | "--end-img"
-        | "--control-video"
-        | "--extra-tiling-args"
-        | "--high-noise-steps"
-        | "--video-frames"
-        | "--fps"
-        | "--high-noise-cfg-scale"
-        | "--high-noise-img-cfg-scale"
-        | "--high-noise-guidance"
-        | "--high-noise-slg-scale"
-        | "--high-noise-skip-layer-start"
-        | "--high-noise-skip-layer-end"
-        | "--high-noise-skip-layers"
-        | "--high-noise-eta"
-        | "--high-noise-sampling-method"
-        | "--moe-boundary"
-        | "--vace-strength" => UnsupportedValue,
+        "--disable-image-metadata" => Flag(|it| it.without_metadata = true),
         _ if is_device_flag(name) => Action::Device,
-        _ => return file_action(name),
+        _ => return action_without_setting(name).or_else(|| file_action(name)),
+    })
+}
+
+/// Of what is left out it must be known whether a value follows: else the value would be read as a
+/// file or an option.
+fn action_without_setting(name: &str) -> Option<Action> {
+    let option = NoSetting::named(name)?;
+    Some(match (option.is_video, option.takes_value) {
+        (true, true) => Action::UnsupportedValue,
+        (true, false) => Action::UnsupportedFlag,
+        (false, true) => Action::Value(|_, _| Ok(())),
+        (false, false) => Action::Flag(|_| {}),
     })
 }
 
@@ -339,7 +320,7 @@ struct Reader {
     upscale_model: Option<PathBuf>,
     upscale_repeats: Option<u32>,
     upscale_tile_size: Option<u32>,
-    relative_tile_size: Option<(f32, f32)>,
+    relative_tile_size: Option<RelativeTileSize>,
     person_folder: Option<PathBuf>,
     id_embedding: Option<PathBuf>,
     style_strength: Option<f32>,
@@ -357,6 +338,7 @@ struct Reader {
     is_mask_static: Option<bool>,
     hires: Option<HiresOptions>,
     embeddings_folder: Option<PathBuf>,
+    without_metadata: bool,
 }
 
 /// A second pass, as far as a command names it.
@@ -434,8 +416,8 @@ impl Reader {
         self.finish_cache();
         self.finish_hires();
         self.finish_upscale();
-        if let Some(parts) = self.relative_tile_size {
-            self.recipe.set_relative_vae_tiles(parts);
+        if let Some(size) = self.relative_tile_size {
+            self.recipe.set_relative_vae_tiles(size.parts());
         }
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
@@ -445,6 +427,7 @@ impl Reader {
             recipe: self.recipe,
             person_folder: self.person_folder,
             embeddings_folder: self.embeddings_folder,
+            without_metadata: self.without_metadata,
             left_out: self.left_out,
         }
     }
@@ -658,12 +641,6 @@ fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     Ok(())
 }
 
-/// `AxB`, or `A` for both.
-fn sides<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
-    let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
-    Ok((read(width.trim())?, read(height.trim())?))
-}
-
 fn mode(text: &str) -> Result<(), String> {
     match text {
         "img_gen" => Ok(()),
@@ -673,37 +650,4 @@ fn mode(text: &str) -> Result<(), String> {
         "metadata" => Err(tr!("core-use-atelier-inspect").to_owned()),
         _ => Err(tr!("core-write-img-gen").to_owned()),
     }
-}
-
-fn above_zero(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| tr!("core-write-a-whole-number").to_owned())
-}
-
-/// 0 or less is the default.
-fn whole(text: &str) -> Result<Option<u32>, String> {
-    let number: i64 = text.parse().map_err(|_| "write a whole number".to_owned())?;
-    if number <= 0 { Ok(None) } else { u32::try_from(number).map(Some).map_err(|_| "write a smaller number".to_owned()) }
-}
-
-fn finite(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| tr!("core-write-a-number").to_owned())
-}
-
-/// Reads numbers that are separated by commas, in square brackets or not.
-///
-/// # Errors
-/// A sentence's end, where one is no number of this kind.
-pub fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
-    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let parts = inner.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|part| part.parse().map_err(|_| tr!("core-write-numbers-separated-by", part))).collect()
-}
-
-fn percent(text: &str) -> Result<f32, String> {
-    let number = finite(text)?;
-    if Person::STYLE_STRENGTHS.contains(&number) { Ok(number) } else { Err(tr!("core-write-a-number-from").to_owned()) }
-}
-
-fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
 }

@@ -10,6 +10,8 @@ use crate::recipe::{
     PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
 
+mod options;
+
 fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
 }
@@ -238,7 +240,7 @@ fn a_second_pass_is_as_sd_cli_has_it() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 -s 9223372036854775808 --backend te= --max-vram six --pm-style-strength 101 -o out.png --disable-image-metadata \
+        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 -s 9223372036854775808 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
@@ -254,7 +256,6 @@ fn nothing_is_dropped_silently() {
         "--backend te=: \"te=\" does not name a module",
         "--max-vram six: \"six\" is not a budget",
         "--pm-style-strength 101: write a number from 0 to 100",
-        "--disable-image-metadata: pictures keep their settings",
         "--rpc-servers localhost:50052: servers are not part of a recipe",
         "-M vid_gen: Atelier makes no videos",
         "--seed: a value is missing",
@@ -272,145 +273,6 @@ fn nothing_is_dropped_silently() {
     assert!(everywhere.flash_attention && everywhere.insists_on_flash_attention, "it was asked for");
 }
 
-/// Options of sd-cli that make a picture, each with a value that it takes; none: a switch.
-const OPTIONS: [&str; 107] = [
-    "--model m.gguf",
-    "--clip_l l.gguf",
-    "--clip_g g.gguf",
-    "--t5xxl t.gguf",
-    "--llm q.gguf",
-    "--llm_vision v.gguf",
-    "--qwen2vl q.gguf",
-    "--qwen2vl_vision v.gguf",
-    "--diffusion-model d.gguf",
-    "--uncond-diffusion-model u.gguf",
-    "--vae v.gguf",
-    "--vae-format flux",
-    "--taesd t.gguf",
-    "--tae t.gguf",
-    "--control-net c.gguf --control-image c.png",
-    "--embd-dir e",
-    "--lora-model-dir l",
-    "--hires --hires-upscalers-dir u",
-    "--tensor-type-rules ^vae=f16",
-    "--photo-maker p.gguf --pm-id-images-dir faces",
-    "--upscale-model x4.gguf",
-    "--backend cpu",
-    "--params-backend disk",
-    "--threads 4",
-    "--chroma-t5-mask-pad 2",
-    "--max-vram 6",
-    "--stream-layers",
-    "--force-sdxl-vae-conv-scale",
-    "--offload-to-cpu",
-    "--mmap",
-    "--control-net-cpu",
-    "--clip-on-cpu",
-    "--vae-on-cpu",
-    "--fa",
-    "--diffusion-fa",
-    "--diffusion-conv-direct",
-    "--vae-conv-direct",
-    "--circular",
-    "--circularx",
-    "--circulary",
-    "--chroma-disable-dit-mask",
-    "--qwen-image-zero-cond-t",
-    "--chroma-enable-t5-mask",
-    "--type q8_0",
-    "--rng cpu",
-    "--sampler-rng cpu",
-    "--prediction v",
-    "--lora-apply-mode immediately",
-    "--prompt fog",
-    "--negative-prompt fog",
-    "--init-img i.png",
-    "--mask m.png",
-    "--control-image c.png --control-net c",
-    "--pm-id-images-dir faces --photo-maker p",
-    "--pm-id-embed-path e.bin --photo-maker p --pm-id-images-dir f",
-    "--hires --hires-upscaler Lanczos",
-    "--extra-sample-args apg_eta=1",
-    "--height 64",
-    "--width 64",
-    "--steps 4",
-    "--clip-skip 2",
-    "--batch-count 2",
-    "--timestep-shift 250",
-    "--upscale-model x --upscale-repeats 2",
-    "--upscale-model x --upscale-tile-size 64",
-    "--hires --hires-width 512",
-    "--hires --hires-height 512",
-    "--hires --hires-steps 4",
-    "--hires --hires-upscale-tile-size 64",
-    "--cfg-scale 2",
-    "--img-cfg-scale 2",
-    "--guidance 2",
-    "--slg-scale 2",
-    "--slg-scale 2 --skip-layer-start 0.1",
-    "--slg-scale 2 --skip-layer-end 0.5",
-    "--eta 0.5",
-    "--flow-shift 3",
-    "--init-img i.png --strength 0.5",
-    "--pm-style-strength 30 --photo-maker p --pm-id-images-dir f",
-    "--control-strength 0.5 --control-image c.png --control-net c",
-    "--vae-tile-overlap 0.25",
-    "--hires --hires-scale 1.5",
-    "--hires --hires-denoising-strength 0.5",
-    "--increase-ref-index",
-    "--disable-auto-resize-ref-image",
-    "--vae-tiling",
-    "--hires",
-    "--seed 7",
-    "--sampling-method euler",
-    "--scheduler karras",
-    "--sigmas 14,1,0",
-    "--hires --hires-sigmas 3,1,0",
-    "--slg-scale 2 --skip-layers 7,8",
-    "--ref-image r.png",
-    "--cache-mode easycache",
-    "--cache-mode easycache --cache-option threshold=0.2",
-    "--cache-mode cache-dit --scm-mask 1,0",
-    "--cache-mode cache-dit --scm-mask 1,0 --scm-policy static",
-    "--vae-tile-size 32x32",
-    "--vae-relative-tile-size 0.5x0.5",
-    "--canny --control-image c.png --control-net c",
-    "--taesd-preview-only",
-    "--mode img_gen",
-    "-p fog -n fog -W 64 -H 64 -s 7 -b 2 -t 4 -i i.png -r r.png -m m -M img_gen",
-    "--preview tae --preview-path p.png --preview-interval 2",
-    "--output o.png -o o.png --output-begin-idx 1 --preview-noisy --convert-name",
-    "--verbose -v --color --help -h --image i.png --metadata-format json --metadata-raw --metadata-brief --metadata-all",
-];
-
-/// Those that are about videos.
-const VIDEO: [&str; 24] = [
-    "--high-noise-diffusion-model h",
-    "--embeddings-connectors e",
-    "--audio-vae a",
-    "--end-img e.png",
-    "--control-video c",
-    "--extra-tiling-args a",
-    "--high-noise-steps 4",
-    "--video-frames 9",
-    "--fps 9",
-    "--high-noise-cfg-scale 2",
-    "--high-noise-img-cfg-scale 2",
-    "--high-noise-guidance 2",
-    "--high-noise-slg-scale 2",
-    "--high-noise-skip-layer-start 0.1",
-    "--high-noise-skip-layer-end 0.2",
-    "--high-noise-skip-layers 7",
-    "--high-noise-eta 1",
-    "--high-noise-sampling-method euler",
-    "--moe-boundary 0.8",
-    "--vace-strength 1",
-    "--temporal-tiling",
-    "-M vid_gen",
-    "--mode vid_gen",
-    "--clip_vision v.gguf",
-];
-
 #[test]
 fn of_several_start_pictures_the_last_counts_and_the_others_are_told() {
     let it = pasted("sd -m m -p x -i a.png --init-img=b.png --strength 0.4 -i c.png");
@@ -421,21 +283,6 @@ fn of_several_start_pictures_the_last_counts_and_the_others_are_told() {
     let several = Recipe { further_starts: vec![ImageSource::File("e.png".into())], ..it.recipe };
     assert_eq!(read_over("sd -i d.png", several.clone()).unwrap().recipe.further_starts, []);
     assert_eq!(read_over("sd --steps 3", several.clone()).unwrap().recipe.further_starts, several.further_starts);
-}
-
-#[test]
-fn every_option_of_sd_cli_is_understood_but_those_about_videos() {
-    for options in OPTIONS {
-        let start = if options.contains("--model") || options.contains("-m m") { "sd-cli" } else { "sd-cli -m m.gguf" };
-        assert_eq!(left_out(&format!("{start} {options}")), Vec::<String>::new(), "{options}");
-    }
-    for option in VIDEO {
-        let told = left_out(&format!("sd-cli -m m.gguf {option}"));
-        assert!(told.len() == 1 && told[0].starts_with(option) && told[0].contains("video"), "{option}: {told:?}");
-    }
-    for (mode, command) in [("convert", "models convert"), ("upscale", "upscale"), ("metadata", "inspect")] {
-        assert_eq!(left_out(&format!("sd-cli -M {mode} -m m.gguf")), [format!("-M {mode}: use atelier {command}")]);
-    }
 }
 
 /// A recipe in which no setting is what sd-cli has by itself.
@@ -674,7 +521,7 @@ proptest! {
         let copied = write(&recipe);
         prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
         let back = read(&copied.line).unwrap();
-        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, embeddings_folder: None, left_out: Vec::new() }, "{}", copied.line);
+        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, embeddings_folder: None, without_metadata: false, left_out: Vec::new() }, "{}", copied.line);
     }
 
     #[test]

@@ -273,7 +273,6 @@ core-there-is-no-start = es gibt kein Startbild
 core-tiles-are-squares-in = Kacheln sind in Atelier quadratisch, hier mit { $width }
 core-write-a-size-such = eine Größe wie 32x32 angeben
 core-without-it-has-no = ohne { $other } hat es keine Wirkung
-core-pictures-keep-their-settings = Bilder behalten ihre Einstellungen; atelier gallery export --strip lässt sie weg
 core-servers-are-not-part = Server gehören nicht zu den Einstellungen eines Bildes; sie mit --rpc-servers angeben
 core-it-lists-devices-and = es listet Geräte auf und erzeugt kein Bild; „Geräte“ zeigt sie
 core-write-dynamic-or-static = dynamic oder static angeben

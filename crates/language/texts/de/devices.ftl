@@ -79,6 +79,7 @@ devices-type-its-address-as = Die Adresse als host:port eingeben, zum Beispiel 1
 devices-the-test-is-running = Der Test läuft.
 devices-copied = Kopiert.
 devices-embd-dir-add-its = --embd-dir { $folder }: seine Embeddings unter „Erstellen“ im Menü des Prompts hinzufügen
+devices-disable-image-metadata-pictures-keep = --disable-image-metadata: Bilder behalten ihre Einstellungen; beim Export aus der Galerie lassen sie sich weglassen
 devices-the-command-changes-nothing = Der Befehl ändert nichts.
 devices-loaded-from-the-command = Aus dem Befehl geladen: { $changed }. Rückgängig macht es ungeschehen.
 devices-removed = Entfernt.

@@ -273,7 +273,6 @@ core-there-is-no-start = there is no start picture
 core-tiles-are-squares-in = tiles are squares in Atelier, of { $width } here
 core-write-a-size-such = write a size such as 32x32
 core-without-it-has-no = without { $other } it has no effect
-core-pictures-keep-their-settings = pictures keep their settings; atelier gallery export --strip leaves them out
 core-servers-are-not-part = servers are not part of a recipe; pass them with --rpc-servers
 core-it-lists-devices-and = it lists devices and makes no picture; Devices shows them
 core-write-dynamic-or-static = write dynamic or static

@@ -79,6 +79,7 @@ devices-type-its-address-as = Type its address as host:port, for example 192.168
 devices-the-test-is-running = The test is running.
 devices-copied = Copied.
 devices-embd-dir-add-its = --embd-dir { $folder }: add its embeddings in Create, from the menu of the prompt
+devices-disable-image-metadata-pictures-keep = --disable-image-metadata: pictures keep their settings; export them from the gallery to leave the settings out
 devices-the-command-changes-nothing = The command changes nothing.
 devices-loaded-from-the-command = Loaded from the command: { $changed }. Undo to revert.
 devices-removed = Removed.

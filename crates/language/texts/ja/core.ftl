@@ -273,7 +273,6 @@ core-there-is-no-start = 開始画像がありません
 core-tiles-are-squares-in = Atelierのタイルは正方形で、ここでは辺が{ $width }です
 core-write-a-size-such = 32x32のようにサイズを書いてください
 core-without-it-has-no = { $other }がないと効果がありません
-core-pictures-keep-their-settings = 画像には設定が残ります。atelier gallery export --stripで取り除けます
 core-servers-are-not-part = サーバーは画像の設定に含まれません。--rpc-serversで指定してください
 core-it-lists-devices-and = デバイスを一覧にするだけで、画像は作りません。一覧は「デバイス」にあります
 core-write-dynamic-or-static = dynamicまたはstaticと書いてください

@@ -79,6 +79,7 @@ devices-type-its-address-as = アドレスをhost:portの形で入力してく�
 devices-the-test-is-running = テストを実行中です。
 devices-copied = コピーしました。
 devices-embd-dir-add-its = --embd-dir { $folder }：埋め込みは「作成」画面で、プロンプトのメニューから追加してください
+devices-disable-image-metadata-pictures-keep = --disable-image-metadata：画像には設定が残ります。ギャラリーから書き出すときに取り除けます
 devices-the-command-changes-nothing = このコマンドで変わる設定はありません。
 devices-loaded-from-the-command = コマンドから読み込みました：{ $changed }。「元に戻す」で取り消せます。
 devices-removed = 外しました。

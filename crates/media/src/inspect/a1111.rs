@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use atelier_core::recipe::{Lora, Recipe, Rng};
+use atelier_core::recipe::{GuidanceRange, Lora, Recipe, Rng, SHARE, SeedBlend, SkipLayers};
+use atelier_core::sd_cli::numbers;
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT};
 use super::{civitai, fields};
-use crate::a1111::{self, Parameters, parse};
+use crate::a1111::{self, Parameters, key, parse};
 use crate::png::PARAMETERS;
 use atelier_core::words::{LoraTag, take_loras};
 
@@ -46,46 +47,36 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         lora_hashes.iter().filter(|(name, _)| !is_tagged(name)).map(|(name, hash)| (format!("Lora hashes: {name}"), hash.clone()));
     let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
-    let steps = pairs.get("Steps").and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
-    let version = pairs.text("Version");
+    let steps = pairs.get(key::STEPS).and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
+    let version = pairs.text(key::VERSION);
     // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
-    let reads_brackets = version.as_deref().is_some_and(is_version_of_ours);
+    let is_ours = version.as_deref().is_some_and(is_version_of_ours);
     let lora = |tag: LoraTag| {
         let lora = tag.lora(PathBuf::new(), steps);
-        let Lora { strength, encoder_strength, start, end, .. } = if reads_brackets { lora } else { lora.in_all_steps() };
+        let Lora { strength, encoder_strength, start, end, .. } = if is_ours { lora } else { lora.in_all_steps() };
         let hash = hash_of(&format!("lora:{}", tag.name)).or_else(|| lora_hashes.get(&tag.name).cloned());
         PictureLora { name: tag.name, hash, strength, encoder_strength, start, end }
     };
     let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();
-    let model = PictureModel::of(pairs.text("Model"), pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
-    let vae = PictureModel::of(pairs.text("VAE"), pairs.hash("VAE hash").or_else(|| hash_of("vae")));
-    let rng = match pairs.take("RNG", |name| if name == "NV" { Some(Rng::Cuda) } else { name.parse().ok() }) {
+    let model = PictureModel::of(pairs.text(key::MODEL), pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
+    let vae = PictureModel::of(pairs.text(key::VAE), pairs.hash("VAE hash").or_else(|| hash_of("vae")));
+    let rng = match pairs.take(key::RNG, |name| if name == "NV" { Some(Rng::Cuda) } else { name.parse().ok() }) {
         Some(rng) => Some(rng),
-        // A1111 and Forge write it where it is not the usual one.
-        None if !pairs.has("RNG") && version.as_deref().is_some_and(is_version_of_a1111) => Some(Rng::Cuda),
+        // A1111, Forge and Atelier write it where it is not the usual one.
+        None if !pairs.has(key::RNG) && (is_ours || version.as_deref().is_some_and(is_version_of_a1111)) => Some(Rng::Cuda),
         None => None,
     };
-    let picture_size = pairs.take("Size", size);
-    // One key for both: a picture that is upscaled began with noise, unless it says nothing of a
-    // factor.
-    let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
-    let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(picture_size?, text)));
-    let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
+    let picture_size = pairs.take(key::SIZE, size);
+    let hires = second_pass(&mut pairs, picture_size, version.as_deref());
+    let has_hires = hires.is_some() || pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
     // Others write it of every picture.
     let is_from_picture = !has_hires
         && (is_krita
             || version.as_deref().is_some_and(tells_strength_of_start_pictures_alone)
             || KEYS_OF_START_PICTURES.iter().any(|it| pairs.has(it)));
-    let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
-    let hires = scale.map(|scale| PictureHires {
-        scale,
-        // Of another shape it is cropped there, and stretched here.
-        size: None,
-        strength,
-        // 0 is as many as the picture's.
-        steps: pairs.take("Hires steps", |text| text.parse().ok()).filter(|steps| *steps > 0),
-        upscaler: pairs.text("Hires upscaler"),
-    });
+    // One key for both: a picture that is upscaled began with noise, unless it says nothing of a
+    // factor.
+    let strength = if hires.is_some() || is_from_picture { pairs.decimal(key::DENOISING_STRENGTH) } else { None };
     let mut loras: Vec<PictureLora> = tags.into_iter().map(lora).collect();
     if loras.is_empty() {
         loras = resources.loras;
@@ -95,24 +86,32 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         size: picture_size,
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
-        seed: pairs.number("Seed"),
-        steps: pairs.number("Steps"),
-        guidance: pairs.decimal("CFG scale"),
-        distilled_guidance: pairs.decimal("Distilled CFG Scale").or_else(|| pairs.decimal("Guidance")),
-        image_guidance: pairs.decimal("Image CFG scale"),
-        seamless: pairs.take("Tiling", |text| text.to_ascii_lowercase().parse().ok()).map(|both: bool| [both; 2]),
-        flow_shift: pairs.decimal("Shift"),
-        eta: pairs.decimal("Eta"),
-        clip_skip: pairs.number("Clip skip"),
-        control: ["ControlNet 0", "ControlNet"].into_iter().find_map(|key| pairs.take(key, control)),
+        seed: pairs.number(key::SEED),
+        seed_blend: seed_blend(&mut pairs),
+        steps: pairs.number(key::STEPS),
+        guidance: pairs.decimal(key::CFG_SCALE),
+        guidance_ranges: pairs.take(key::CFG_RANGES, guidance_ranges),
+        distilled_guidance: pairs.decimal(key::DISTILLED_CFG_SCALE).or_else(|| pairs.decimal("Guidance")),
+        image_guidance: pairs.decimal(key::IMAGE_CFG_SCALE),
+        skip_layers: skip_layers(&mut pairs),
+        sigmas: pairs.take(key::CUSTOM_SIGMAS, sigmas),
+        sampler_arguments: sampler_arguments(&mut pairs, version.as_deref()),
+        seamless: pairs.take(key::TILING, |text| text.to_ascii_lowercase().parse().ok()).map(|both: bool| [both; 2]),
+        flow_shift: pairs.decimal(key::SHIFT),
+        eta: pairs.decimal(key::ETA),
+        clip_skip: pairs.number(key::CLIP_SKIP),
+        control: [key::CONTROLNET, "ControlNet"].into_iter().find_map(|key| pairs.take(key, control)),
         strength: strength.filter(|_| hires.is_none()),
-        hires,
+        hires: hires.map(|hires| PictureHires { strength, ..hires }),
+        upscaler: if is_ours { pairs.text(key::POSTPROCESS_UPSCALER) } else { None },
+        cpu_math: pairs.take(key::CPU_MATH, |name| name.parse().ok()),
         rng,
-        sampler: pairs.text("Sampler").map(|name| match name.rsplit_once(" - ") {
+        sampler_rng: pairs.take(key::SAMPLER_RNG, |name| name.parse().ok()),
+        sampler: pairs.text(key::SAMPLER).map(|name| match name.rsplit_once(" - ") {
             Some((_, sampler)) if is_krita => sampler.to_owned(),
             _ => name,
         }),
-        scheduler: pairs.text("Schedule type"),
+        scheduler: pairs.text(key::SCHEDULE_TYPE),
         model,
         vae,
         loras,
@@ -129,14 +128,89 @@ fn control(text: &str) -> Option<PictureControl> {
     let (start, end) = range.map_or((None, None), |(start, end)| (decimal(start), decimal(end)));
     let mut named = |key| unit.text(key).filter(|name| !name.eq_ignore_ascii_case("none"));
     let it = PictureControl {
-        model: named("Model"),
-        preprocessor: named("Module").or_else(|| named("Preprocessor")),
-        strength: unit.decimal("Weight"),
-        start: unit.decimal("Guidance Start").or(start),
-        end: unit.decimal("Guidance End").or(end),
+        model: named(key::UNIT_MODEL),
+        preprocessor: named(key::UNIT_MODULE).or_else(|| named("Preprocessor")),
+        strength: unit.decimal(key::UNIT_WEIGHT),
+        start: unit.decimal(key::UNIT_START).or(start),
+        end: unit.decimal(key::UNIT_END).or(end),
     };
     (it != PictureControl::default()).then_some(it)
 }
+
+/// A second pass without its strength, which has the key of others.
+fn second_pass(pairs: &mut Pairs, picture_size: Option<(u32, u32)>, version: Option<&str>) -> Option<PictureHires> {
+    let is_sd_cli = version == Some(SD_CLI);
+    let factor = |text: &str| decimal(text).filter(|scale| *scale >= 1.0);
+    let scale = pairs.take(if is_sd_cli { "Hires scale" } else { key::HIRES_UPSCALE }, factor);
+    // Of another shape it is cropped by A1111, and stretched here and by sd-cli.
+    let size = if is_sd_cli || version.is_some_and(is_version_of_ours) { pairs.take(key::HIRES_RESIZE, sides) } else { None };
+    let size = size.and_then(|size| match size {
+        (0, 0) => None,
+        (0, side) | (side, 0) => Some((side, side)),
+        size => Some(size),
+    });
+    let width_ratio = || Some(size?.0 as f32 / picture_size?.0 as f32);
+    let scale = scale.or_else(width_ratio).or_else(|| pairs.take(key::HIRES_RESIZE, |text| scale_to(picture_size?, text)))?;
+    Some(PictureHires {
+        scale,
+        size,
+        strength: None,
+        // 0 is as many as the picture's.
+        steps: pairs.take(key::HIRES_STEPS, |text| text.parse().ok()).filter(|steps| *steps > 0),
+        sigmas: pairs.take(key::HIRES_CUSTOM_SIGMAS, sigmas).unwrap_or_default(),
+        upscaler: pairs.text(if is_sd_cli { key::HIRES_UPSCALE } else { key::HIRES_UPSCALER }),
+    })
+}
+
+/// `640x512`; sd-cli writes a side that is as the other one as 0.
+fn sides(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once('x')?;
+    Some((width.trim().parse().ok()?, height.trim().parse().ok()?))
+}
+
+fn seed_blend(pairs: &mut Pairs) -> Option<SeedBlend> {
+    let seed = pairs.get(key::VARIATION_SEED)?.trim().parse().ok().filter(|seed: &i64| *seed >= 0)?;
+    let amount = pairs.take(key::VARIATION_SEED_STRENGTH, |text| decimal(text).filter(|amount| SHARE.contains(amount)))?;
+    pairs.text(key::VARIATION_SEED);
+    Some(SeedBlend { seed, amount })
+}
+
+fn skip_layers(pairs: &mut Pairs) -> Option<SkipLayers> {
+    let scale = pairs.decimal(key::SLG_SCALE)?;
+    let usual = SkipLayers::default();
+    Some(SkipLayers {
+        scale,
+        layers: pairs.take(key::SKIP_LAYERS, |text| numbers(text).ok()).unwrap_or(usual.layers),
+        start: pairs.decimal(key::SKIP_LAYER_START).unwrap_or(usual.start),
+        end: pairs.decimal(key::SKIP_LAYER_END).unwrap_or(usual.end),
+    })
+}
+
+/// sd-cli does not quote them: of several the pairs have the first one alone, and its JSON has all.
+fn sampler_arguments(pairs: &mut Pairs, version: Option<&str>) -> Option<String> {
+    let arguments = pairs.text(key::EXTRA_SAMPLE_ARGS)?;
+    if version != Some(SD_CLI) {
+        return Some(arguments);
+    }
+    let json = pairs.get("SDCPP").and_then(fields::object);
+    let all = json.as_ref().and_then(|json| json.get("sampling")?.get("extra_sample_args")?.as_str());
+    Some(all.map_or(arguments, str::to_owned))
+}
+
+/// `[14.6, 3.5, 0]`; `None` where one is no number.
+fn sigmas(text: &str) -> Option<Vec<f32>> {
+    numbers(text).ok().filter(|all: &Vec<f32>| !all.is_empty() && all.iter().all(|sigma| sigma.is_finite()))
+}
+
+/// The ranges of a list as `[1@0.2-0.6, 3@0.8-1]`, the first ones where they are more than a recipe
+/// has; `None` where one of them is none.
+pub(super) fn guidance_ranges(text: &str) -> Option<Vec<GuidanceRange>> {
+    let range = |text: &str| GuidanceRange::parse(text.trim());
+    text.strip_prefix('[')?.strip_suffix(']')?.split(',').take(GuidanceRange::MAX).map(range).collect()
+}
+
+/// What sd-cli writes as its version.
+const SD_CLI: &str = "stable-diffusion.cpp";
 
 fn is_version_of_ours(version: &str) -> bool {
     version.starts_with("Atelier ")

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::{ControlImage, Lora, LoraStrengths, Rng};
+use atelier_core::cpu_math::CpuMath;
+use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, SeedBlend, SkipLayers};
 use atelier_language::tr;
 
 use crate::StoredRecipe;
@@ -88,13 +89,23 @@ pub struct PictureSettings {
     pub negative_prompt: Option<String>,
     /// The seed; some programs draw from all of 64 bits.
     pub seed: Option<u64>,
+    /// Another seed whose noise is blended in.
+    pub seed_blend: Option<SeedBlend>,
     pub steps: Option<u32>,
     /// Classifier-free guidance.
     pub guidance: Option<f32>,
+    /// Another guidance in parts of the steps.
+    pub guidance_ranges: Option<Vec<GuidanceRange>>,
     /// Guidance that distilled models take as an input.
     pub distilled_guidance: Option<f32>,
     /// Guidance by the start picture.
     pub image_guidance: Option<f32>,
+    /// Skip-layer guidance.
+    pub skip_layers: Option<SkipLayers>,
+    /// Noise levels of the steps, in place of a scheduler.
+    pub sigmas: Option<Vec<f32>>,
+    /// Further arguments of the sampling, as sd-cli has them.
+    pub sampler_arguments: Option<String>,
     /// Whether opposite edges continue each other: left and right, top and bottom.
     pub seamless: Option<[bool; 2]>,
     /// Timestep shift of flow models.
@@ -105,12 +116,18 @@ pub struct PictureSettings {
     pub clip_skip: Option<u32>,
     /// The second pass, where it was upscaled.
     pub hires: Option<PictureHires>,
+    /// What upscaled the finished picture, in the program's words.
+    pub upscaler: Option<String>,
     /// What controlled the composition.
     pub control: Option<PictureControl>,
     /// Denoising strength, where it was made from another picture.
     pub strength: Option<f32>,
     /// Generator of the noise; `None` where the program has another one, or the file does not tell.
     pub rng: Option<Rng>,
+    /// Generator of the noise that the sampler adds, where that is another one.
+    pub sampler_rng: Option<Rng>,
+    /// How the processor computed it.
+    pub cpu_math: Option<CpuMath>,
     /// Sampler, in the program's words.
     pub sampler: Option<String>,
     /// Scheduler, in the program's words.
@@ -136,6 +153,7 @@ impl PictureSettings {
         }
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
         fill!(image_guidance, seamless, hires, control, strength, rng, sampler, scheduler, model, vae);
+        fill!(seed_blend, guidance_ranges, skip_layers, sigmas, sampler_arguments, upscaler, sampler_rng, cpu_math);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }
@@ -152,6 +170,8 @@ pub struct PictureHires {
     pub strength: Option<f32>,
     /// Steps of the second pass, where they differ from the picture's.
     pub steps: Option<u32>,
+    /// Noise levels of the second pass, where they are its own.
+    pub sigmas: Vec<f32>,
     /// What upscaled, in the program's words.
     pub upscaler: Option<String>,
 }

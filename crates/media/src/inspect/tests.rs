@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use testkit::pictures::{self, tool_pictures};
 
 use super::*;
-use atelier_core::recipe::{ControlImage, FileRole, Hires, ImageSource, PictureInfo, Preprocessor, Recipe, Rgb8, Rng, Sampler};
+use atelier_core::recipe::{
+    ControlImage, FileRole, GuidanceRange, Hires, ImageSource, PictureInfo, Preprocessor, Recipe, Rgb8, Rng, Sampler,
+};
 
 const PROMPT: &str = "a lake, größer";
 const NEGATIVE: &str = "fog, blurry";
@@ -135,8 +137,54 @@ fn brackets_round_a_lora_are_steps_in_our_own_texts_alone() {
 #[test]
 fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
-    let expected = PictureHires { scale: 2.0, size: None, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };
+    let upscaler = Some("4x-UltraSharp".into());
+    let expected = PictureHires { scale: 2.0, strength: Some(0.4), steps: Some(12), upscaler, ..PictureHires::default() };
     assert_eq!((settings.hires, settings.strength), (Some(expected), None));
+}
+
+#[test]
+fn a_second_pass_of_sd_cli_has_its_factor_and_upscaler_under_keys_of_their_own() {
+    let text = |resize: &str| {
+        format!(
+            "a lake\nSteps: 8, CFG scale: 1.000000, Guidance: 3.500000, Eta: inf, Extra sample args: apg_eta=1,apg_momentum=0.5, Seed: 7, \
+             Size: 64x32, Model: m.gguf, RNG: cuda, Sampler RNG: cpu, Sampler: euler, Custom Sigmas: [14.6000, 0.0000], \
+             Hires upscale: Latent (bicubic), Hires scale: 1.500000, Hires resize: {resize}, Hires steps: 0, Denoising strength: 0.700000, \
+             Hires custom sigmas: [3.5, 1, 0], Version: stable-diffusion.cpp, \
+             SDCPP: {{\"sampling\":{{\"extra_sample_args\":\"apg_eta=1,apg_momentum=0.5\"}}}}"
+        )
+    };
+    let read = |resize: &str| settings_of_texts(vec![("parameters".to_owned(), text(resize))]);
+    let settings = read("0x0");
+    let upscaler = Some("Latent (bicubic)".to_owned());
+    let expected = PictureHires { scale: 1.5, size: None, strength: Some(0.7), steps: None, sigmas: vec![3.5, 1.0, 0.0], upscaler };
+    assert_eq!(settings.hires, Some(expected));
+    assert_eq!((settings.sigmas, settings.sampler_rng), (Some(vec![14.6, 0.0]), Some(Rng::Cpu)));
+    assert_eq!(settings.sampler_arguments.as_deref(), Some("apg_eta=1,apg_momentum=0.5"));
+    assert_eq!(read("96x0").hires.and_then(|hires| hires.size), Some((96, 96)));
+    assert_eq!(read("128x96").hires.and_then(|hires| hires.size), Some((128, 96)));
+}
+
+#[test]
+fn ranges_of_guidance_that_are_none_are_left_out() {
+    for wrong in ["", "1@0.2-0.6", "[]", "[1@0.2]", "[1@0.2-0.6, x]", "[NaN@0-1]", "[1@0.2-inf]"] {
+        assert_eq!(a1111::guidance_ranges(wrong), None, "{wrong}");
+    }
+    let many = format!("[{}]", ["1@0.2-0.6"; 20].join(","));
+    assert_eq!(a1111::guidance_ranges(&many).unwrap().len(), GuidanceRange::MAX);
+}
+
+#[test]
+fn sizes_and_numbers_from_strangers_are_checked() {
+    let text = "x\nSteps: 4000000000, Size: 0x99999999, CFG scale: NaN, Seed: many, Clip skip: -1, Variation seed: 7, \
+                Variation seed strength: 9, Custom Sigmas: [NaN, 0], SLG scale: inf";
+    let settings = settings_of_texts(vec![("parameters".to_owned(), text.to_owned())]);
+    assert_eq!((settings.steps, settings.size, settings.guidance, settings.seed), (Some(4_000_000_000), None, None, None));
+    assert_eq!((settings.seed_blend, settings.clip_skip), (None, None));
+    assert_eq!((&settings.sigmas, &settings.skip_layers), (&None, &None));
+    assert_eq!(
+        names(&settings),
+        ["Size", "CFG scale", "Seed", "Clip skip", "Variation seed", "Variation seed strength", "Custom Sigmas", "SLG scale"]
+    );
 }
 
 #[test]
@@ -279,7 +327,8 @@ fn a_picture_of_ours_tells_everything() {
     assert_eq!(settings.model.as_ref().unwrap().name.as_deref(), Some("z_image"));
     assert_eq!(settings.loras, [PictureLora::new("ink".into(), None, 0.8)]);
     assert_eq!((settings.image_guidance, settings.seamless), (Some(1.5), Some([false, true])));
-    let hires = PictureHires { scale: 1.5, size: None, strength: Some(0.3), steps: Some(6), upscaler: Some("x4".into()) };
+    let upscaler = Some("x4".into());
+    let hires = PictureHires { scale: 1.5, strength: Some(0.3), steps: Some(6), upscaler, ..PictureHires::default() };
     assert_eq!(settings.hires, Some(hires));
     assert!(settings.recipe.is_some() && settings.raw_texts.len() == 2);
 }

@@ -1,7 +1,9 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
 //! as it is; nothing is guessed. Pure.
 
-use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, kept_seed};
+use std::path::PathBuf;
+
+use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, kept_seed};
 use atelier_core::sentences;
 use atelier_language::tr;
 use atelier_library::{ModelKind, lora_named};
@@ -46,6 +48,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
     texts(from, tool, &mut it);
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
+    guidance(from, &mut it);
     noise(from, tool, &mut it);
     unread(from, &mut it);
     it.differences.extend(it.settings.clamp());
@@ -167,10 +170,6 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
         it.settings.flow_shift = Some(Some(shift));
         it.understand(tr!("studio-flow-shift"), shift.to_string());
     }
-    if let Some(guidance) = from.image_guidance {
-        it.settings.image_guidance = Some(Some(guidance));
-        it.understand(tr!("studio-image-guidance"), guidance.to_string());
-    }
     if let Some([x, y]) = from.seamless {
         (it.settings.seamless_x, it.settings.seamless_y) = (Some(x), Some(y));
         let edges = [(x, tr!("studio-left-and-right")), (y, tr!("studio-top-and-bottom"))];
@@ -188,6 +187,9 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     if let Some(hires) = &from.hires {
         second_pass(hires, known, it);
     }
+    if let Some(name) = &from.upscaler {
+        finished_upscale(name, known, it);
+    }
     if let Some(control) = &from.control {
         control_picture(control, it);
     }
@@ -197,18 +199,72 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     }
 }
 
+/// What guides the sampling beside guidance itself.
+fn guidance(from: &PictureSettings, it: &mut Translation) {
+    if let Some(ranges) = &from.guidance_ranges {
+        it.settings.guidance_ranges = Some(ranges.clone());
+        it.understand(tr!("studio-guidance-in-parts-of"), listed(ranges));
+    }
+    if let Some(guidance) = from.image_guidance {
+        it.settings.image_guidance = Some(Some(guidance));
+        it.understand(tr!("studio-image-guidance"), guidance.to_string());
+    }
+    if let Some(skip) = &from.skip_layers {
+        it.settings.skip_layers = Some(Some(skip.clone()));
+        it.understand(tr!("studio-skip-layer-guidance"), tr!("studio-layers", scale = skip.scale, layers = listed(&skip.layers)));
+    }
+    if let Some(sigmas) = &from.sigmas {
+        it.settings.sigmas = Some(sigmas.clone());
+        it.understand(tr!("studio-sigmas"), shortened(&listed(sigmas)));
+    }
+    if let Some(arguments) = &from.sampler_arguments {
+        it.settings.sampler_arguments = Some(arguments.clone());
+        it.understand(tr!("studio-sampler-arguments"), shortened(arguments));
+    }
+    if let Some(blend) = from.seed_blend {
+        it.settings.seed_blend = Some(Some(blend));
+        it.understand(tr!("studio-second-seed"), tr!("studio-amount", seed = blend.seed, amount = blend.amount));
+    }
+    if let Some(rng) = from.sampler_rng {
+        it.settings.sampler_rng = Some(Some(rng));
+        it.understand(tr!("studio-noise-of-the-sampler"), rng.label());
+    }
+}
+
+fn listed(all: &[impl ToString]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The file of the upscaler of this name.
+fn upscaler_file(name: &str, known: &KnownModels<'_>) -> Option<PathBuf> {
+    let found = find(known.cards, ModelKind::Upscaler, Some(name), None);
+    found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()))
+}
+
+fn finished_upscale(name: &str, known: &KnownModels<'_>, it: &mut Translation) {
+    match upscaler_file(name, known) {
+        Some(path) => {
+            it.understand(tr!("studio-upscaled-when-finished"), name);
+            it.settings.upscale = Some(Some(Upscale::by(path)));
+        }
+        None => it.leave(tr!("studio-upscaled-when-finished"), name),
+    }
+}
+
 fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translation) {
     let name = from.upscaler.as_deref().unwrap_or_default();
-    let found = find(known.cards, ModelKind::Upscaler, Some(name), None);
-    let upscaler = found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()));
+    let upscaler = upscaler_file(name, known);
     let latent: Option<LatentUpscaler> = name.parse().ok().filter(|_| upscaler.is_none());
     if upscaler.is_none() && latent.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
         it.differences.push(tr!("studio-the-picture-was-upscaled", name));
     }
     let usual = Hires::default();
     let strength = from.strength.unwrap_or(usual.strength);
-    let hires = Hires { scale: from.scale, target: from.size, strength, steps: from.steps, upscaler, latent, ..usual };
-    let steps = hires.steps.map(|steps| tr!("studio-steps", steps)).unwrap_or_default();
+    // A size takes the place of a factor, and noise levels that of steps.
+    let scale = if from.size.is_some() { usual.scale } else { from.scale };
+    let steps = from.steps.filter(|_| from.sigmas.is_empty());
+    let hires = Hires { scale, target: from.size, strength, steps, sigmas: from.sigmas.clone(), upscaler, latent, ..usual };
+    let steps = hires.own_steps().map(|steps| tr!("studio-steps", steps)).unwrap_or_default();
     let size = hires.target.map_or_else(|| tr!("studio-times", scale = hires.scale), |(width, height)| tr!("studio-to", width, height));
     it.understand("Upscaled", tr!("studio-strength-2", size, strength = hires.strength, steps));
     it.settings.hires = Some(Some(hires));

@@ -5,6 +5,8 @@
 mod foreign;
 mod models;
 mod sampling;
+#[cfg(test)]
+mod written_tests;
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +76,10 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
             notes = stored.notes();
             own(stored, &settings, path, known)
         }
-        None => foreign::translate(&settings, tool, known),
+        None => {
+            info.cpu_math = settings.cpu_math;
+            foreign::translate(&settings, tool, known)
+        }
     };
     let Translation { settings, understood, not_understood, differences, missing } = translation;
     info.seed = settings.seed.unwrap_or(info.seed);

@@ -11,6 +11,7 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::create::panel_setting::Shown;
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::step_cache::step_cache_rows;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
@@ -73,8 +74,12 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     for command in after.into_vec() {
         commands.push(command);
     }
-    if state.create.wanted_setting.is_some() && !widgets::is_row_wanted(ui.ctx()) {
-        commands.push(Command::SettingShown);
+    if state.create.wanted_setting.is_some() {
+        if widgets::is_row_wanted(ui.ctx()) {
+            ui.ctx().request_repaint();
+        } else {
+            commands.push(Command::SettingShown);
+        }
     }
 }
 
@@ -355,15 +360,13 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
 
 /// Settings of models of single families.
 fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.is_known_to_use(setting);
-    if uses(FamilySetting::ZeroCondT, recipe.zero_cond_t) {
+    let is_shown = |setting, recipe: &Recipe| Shown::KnownUse(setting).check(&state.shared, recipe).is_ok();
+    if is_shown(FamilySetting::ZeroCondT, recipe) {
         row(ui, tr!("create-zero-timestep"), |ui| {
             ui.checkbox(&mut recipe.zero_cond_t, tr!("create-of-references")).on_hover_text(ROWS.zero_cond_t.help())
         });
     }
-    let usual = Recipe::default();
-    let masks = |it: &Recipe| (it.chroma_dit_mask, it.chroma_t5_mask, it.chroma_t5_padding);
-    if uses(FamilySetting::ChromaMasks, masks(recipe) != masks(&usual)) {
+    if is_shown(FamilySetting::ChromaMasks, recipe) {
         row(ui, tr!("create-chroma-masks"), |ui| {
             ui.checkbox(&mut recipe.chroma_dit_mask, tr!("create-picture")).on_hover_text(ROWS.chroma_dit_mask.help());
             ui.checkbox(&mut recipe.chroma_t5_mask, tr!("create-words-2")).on_hover_text(ROWS.chroma_t5_mask.help());
@@ -371,7 +374,7 @@ fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name(tr!("create-words-of-padding"));
         });
     }
-    if uses(FamilySetting::VaeFormat, recipe.vae_format.is_some()) {
+    if is_shown(FamilySetting::VaeFormat, recipe) {
         let (value, hover) = (&mut recipe.vae_format, ROWS.vae_format.help());
         choice_row_or(ui, tr!("create-vae-format"), value, tr!("create-as-the-model-has"), VaeFormat::ALL, VaeFormat::label, hover);
     }
@@ -392,13 +395,12 @@ fn weight_rows(ui: &mut Ui, recipe: &mut Recipe) {
 
 /// Settings of the sampling that few pictures need, without those that the model does not use.
 fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    // What is set stays in sight.
-    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
-    if uses(FamilySetting::ImageGuidance, recipe.image_guidance.is_some()) {
+    let is_shown = |setting, recipe: &Recipe| Shown::Used(setting).check(&state.shared, recipe).is_ok();
+    if is_shown(FamilySetting::ImageGuidance, recipe) {
         let hover = tr!("create-how-much-the-result");
         optional_row(ui, tr!("create-image-cfg"), &mut recipe.image_guidance, 1.5, ROWS.image_guidance.limits, 0.05, hover);
     }
-    if uses(FamilySetting::SkipLayers, recipe.skip_layers.is_some()) {
+    if is_shown(FamilySetting::SkipLayers, recipe) {
         let mut scale = recipe.skip_layers.as_ref().map(|skip| skip.scale);
         let before = scale;
         let hover = tr!("create-skip-layer-guidance-better");
@@ -414,7 +416,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             });
         }
     }
-    if uses(FamilySetting::TimestepShift, recipe.timestep_shift.is_some()) {
+    if is_shown(FamilySetting::TimestepShift, recipe) {
         let hover = tr!("create-timestep-shift-of-distilled");
         optional_row(ui, tr!("create-step-shift"), &mut recipe.timestep_shift, 250, ROWS.timestep_shift.limits, 1.0, hover);
     }
@@ -435,7 +437,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         Ok(())
     });
     control_steps_rows(ui, state, recipe);
-    if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
+    if Shown::References.check(&state.shared, recipe).is_ok() {
         let hover = tr!("create-bring-reference-pictures-to");
         row(ui, tr!("create-references"), |ui| {
             ui.checkbox(&mut recipe.resize_references, tr!("create-resize")).on_hover_text(hover);
@@ -446,8 +448,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
 
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
-    // What is set stays in sight.
-    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
+    let is_shown = |setting, recipe: &Recipe| Shown::Used(setting).check(&state.shared, recipe).is_ok();
     let is_open = state.create.open_folds.contains(&Fold::More);
     let (fold, is_pressed) = widgets::fold(ui, tr!("create-more-settings"), "", is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| {
@@ -462,18 +463,18 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 }
             });
             phrases::view::switch_row(ui, state, commands);
-            if uses(FamilySetting::DistilledGuidance, recipe.distilled_guidance != Recipe::default().distilled_guidance) {
+            if is_shown(FamilySetting::DistilledGuidance, recipe) {
                 let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
                 let (value, limits) = (&mut recipe.distilled_guidance, ROWS.distilled_guidance.limits);
                 let hover = tr!("create-distilled-guidance-for-models");
                 setting_row(ui, tr!("create-distilled"), value, 0.0..=10.0, limits, &distilled, hover);
             }
-            if uses(FamilySetting::FlowShift, recipe.flow_shift.is_some()) {
+            if is_shown(FamilySetting::FlowShift, recipe) {
                 let hover = tr!("create-flow-shift-of-flow");
                 optional_row(ui, tr!("create-flow-shift"), &mut recipe.flow_shift, 3.0, ROWS.flow_shift.limits, 0.05, hover);
             }
             optional_row(ui, tr!("create-eta"), &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
-            if uses(FamilySetting::ClipSkip, recipe.clip_skip.is_some()) {
+            if is_shown(FamilySetting::ClipSkip, recipe) {
                 let hover = tr!("create-clip-layers-to-skip");
                 optional_row(ui, tr!("create-clip-skip"), &mut recipe.clip_skip, 1, ROWS.clip_skip.limits, 0.05, hover);
             }
@@ -492,7 +493,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 Rng::label,
                 hover,
             );
-            if !recipe.loras.is_empty() || recipe.lora_mode != LoraMode::Auto {
+            if Shown::Loras.check(&state.shared, recipe).is_ok() {
                 lora_mode_row(ui, recipe);
             }
             optional_row(ui, tr!("create-threads"), &mut recipe.threads, 4, ROWS.threads.limits, 0.1, tr!("create-cpu-threads-off-all"));
@@ -506,7 +507,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 let hover = tr!("create-part-of-a-tile");
                 optional_row(ui, tr!("create-tile-overlap"), &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
             }
-            if uses(FamilySetting::VaeConvScale, recipe.vae_conv_scale) {
+            if is_shown(FamilySetting::VaeConvScale, recipe) {
                 let range = tr!("create-scale-the-vaes-convolutions");
                 row(ui, tr!("create-vae-range"), |ui| {
                     ui.checkbox(&mut recipe.vae_conv_scale, tr!("create-safe-range")).on_hover_text(range)
