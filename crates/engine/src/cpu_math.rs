@@ -28,6 +28,7 @@ static CHOSEN: Mutex<Option<Chosen>> = Mutex::new(None);
 /// nothing, since open models were made for what was chosen. Returns what is used, which is another
 /// where the processor lacks instructions. Eight bits are used for models that are so quantised; a
 /// picture of another one says that it is computed in f32.
+#[expect(clippy::must_use_candidate, reason = "it is called for what it chooses")]
 pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
     choose(wanted).math
 }

@@ -405,7 +405,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use atelier_core::recipe::{ImageSource, InitImage, Lora};
+    use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng};
 
     fn pair(key: &str, value: &str) -> (String, String) {
         (key.into(), value.into())

@@ -802,7 +802,7 @@ fn a_setting_that_is_asked_for_comes_into_sight_wherever_it_was() {
     studio.harness.run_ok();
     find_setting(&mut studio, "subseed", "Blend");
     assert!(!studio.app().state.queue.is_open);
-    let mut canvas = super::canvas::studio();
+    let mut canvas = canvas::studio();
     canvas.take_tool(Key::B);
     canvas.press(Modifiers::NONE, Key::Tab);
     assert!(canvas.app().state.canvas.hides_panels);

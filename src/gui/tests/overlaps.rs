@@ -36,15 +36,15 @@ fn in_no_view_controls_overlap_or_words_are_cut_at_five_sizes_in_three_languages
         command.args(["--exact", NAME, "--nocapture"]).env(LANGUAGE, language.tag());
         (language, std::thread::spawn(move || command.output().unwrap()))
     });
-    let mut failed = String::new();
+    let mut failed = Vec::new();
     for (language, process) in processes {
         let ran = process.join().unwrap();
         let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         if !ran.status.success() || !said.contains("1 passed") {
-            failed.push_str(&format!("{}:\n{said}\n", language.tag()));
+            failed.push(format!("{}:\n{said}", language.tag()));
         }
     }
-    assert!(failed.is_empty(), "{failed}");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// A window in this language, with all of the settings unfolded.

@@ -1,7 +1,7 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
 //! as it is; nothing is guessed. Pure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, kept_seed};
 use atelier_core::sentences;
@@ -107,7 +107,7 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
         it.leave("VAE", name);
     }
     for lora in &from.loras {
-        let by_name = || lora_named(&lora.name, known.files.iter().map(std::path::PathBuf::as_path)).map(std::path::Path::to_owned);
+        let by_name = || lora_named(&lora.name, known.files.iter().map(PathBuf::as_path)).map(Path::to_owned);
         let found = find(known.cards, ModelKind::Lora, Some(&lora.name), lora.hash.as_deref());
         let path = found.as_ref().ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone())).or_else(by_name);
         match (path, found) {

@@ -70,16 +70,13 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
     let (width, height) = (settings.width, settings.height);
     let mut info = PictureInfo { index: 0, seed: -1, cpu_math: None, merged_loras: false };
     let mut notes = Vec::new();
-    let translation = match settings.recipe.take() {
-        Some(stored) => {
-            info.cpu_math = stored.cpu_math();
-            notes = stored.notes();
-            own(stored, &settings, path, known)
-        }
-        None => {
-            info.cpu_math = settings.cpu_math;
-            foreign::translate(&settings, tool, known)
-        }
+    let translation = if let Some(stored) = settings.recipe.take() {
+        info.cpu_math = stored.cpu_math();
+        notes = stored.notes();
+        own(stored, &settings, path, known)
+    } else {
+        info.cpu_math = settings.cpu_math;
+        foreign::translate(&settings, tool, known)
     };
     let Translation { settings, understood, not_understood, differences, missing } = translation;
     info.seed = settings.seed.unwrap_or(info.seed);
