@@ -74,6 +74,7 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     let studio = Studio::open();
     assert_eq!(get(studio.address(), "/sdcpp/v1/capabilities").ok()["features"]["cache"], true);
     let mut body = small("a lake", 4, 1);
+    body["sample_params"]["extra_sample_args"] = json!("apg_eta=0.5");
     for (key, value) in [
         ("cache_mode", json!("spectrum")),
         ("cache_option", json!("warmup=2,stop=0.5")),
@@ -87,6 +88,7 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     assert!(end["status"] == "completed" && !end["notes"].to_string().contains("not read"), "{end}");
     let made = atelier_media::read_metadata(&studio.kept()[0]).unwrap().recipe.unwrap().with_names().recipe;
     let options = StepCache::read_options("warmup=2,stop=0.5").unwrap();
+    assert_eq!(made.sampler_arguments, "apg_eta=0.5");
     assert_eq!(made.step_cache, Some(StepCache { options, ..StepCache::of(CacheMode::Spectrum) }));
     let hires = made.hires.unwrap();
     assert_eq!((hires.target, hires.sigmas, hires.tile_size), (Some((128, 128)), vec![0.75, 0.0], None));
