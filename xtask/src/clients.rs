@@ -12,7 +12,8 @@ use crate::requirements::{Os, Purpose};
 
 /// What is installed into an environment of its own, in the versions that were tried.
 const PACKAGES: [&str; 4] = ["webuiapi==0.9.17", "openai==3.57.0", "mcp==2.3.0", "pillow"];
-const NODE_PACKAGES: [&str; 3] = ["ai@6.0.326", "@ai-sdk/openai-compatible@2.0.92", "sillytavern@1.19.0"];
+const NODE_PACKAGES: [&str; 5] =
+    ["ai@6.0.326", "@ai-sdk/openai@3.0.141", "@ai-sdk/openai-compatible@2.0.92", "node-sd-webui@0.0.8", "sillytavern@1.19.0"];
 
 /// Builds the program, installs the clients, and lets them ask.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
