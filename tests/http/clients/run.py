@@ -1,7 +1,8 @@
 """Real clients against a real server: `cargo xtask test --clients` runs it.
 
 Usage: run.py PROGRAM NODE_FOLDER, the folder where npm installed its packages. Starts `PROGRAM serve` in a home of its own with the built-in model, lets each
-client ask for everything that it knows, and prints a table. Exits with 1 where something failed.
+client ask for everything that it knows, and prints a table. Screenshots of the page on a phone are kept beside that folder.
+Exits with 1 where something failed.
 """
 
 import asyncio
@@ -185,6 +186,7 @@ def of_mcp(address, program, environment):
 
 
 def main():
+    screenshots = pathlib.Path(sys.argv[2]).parent / "phone"
     with tempfile.TemporaryDirectory() as home:
         command = [sys.argv[1], "serve", "--port", "0", "--threads", "1", "--token", TOKEN]
         environment = {**os.environ, "ATELIER_HOME": home}
@@ -197,6 +199,7 @@ def main():
             of_node("ai", "ai.mjs", sys.argv[2], 5, address)
             of_node("node-sd-webui", "sdwebui.mjs", sys.argv[2], 4, address)
             of_node("sillytavern", "sillytavern.mjs", sys.argv[2], 20, address, TOKEN)
+            of_node("phone", "phone.mjs", sys.argv[2], 14, address, TOKEN, screenshots)
             of_mcp(address, sys.argv[1], environment)
         finally:
             server.terminate()
@@ -205,7 +208,7 @@ def main():
     for client, what, passed, why in RESULTS:
         print(f"{client:{first}} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
     failed = sum(not passed for _, _, passed, _ in RESULTS)
-    print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be.")
+    print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be. The page on a phone: {screenshots}")
     return 1 if failed else 0
 
 
