@@ -196,9 +196,11 @@ impl Hub {
             QueueEvent::Progress { job, progress } => {
                 let Some(tracked) = state.jobs.get(&job) else { return };
                 tracked.view.send_modify(|view| match progress {
-                    JobProgress::Begin(begin) => view.begin = Some(begin),
+                    // Of an attempt that failed before nothing is left.
+                    JobProgress::Begin(begin) => (view.begin, view.failure) = (Some(begin), None),
                     JobProgress::Step(step) => view.step = Some(step),
                     JobProgress::Preview(preview) => view.preview = Some(preview),
+                    JobProgress::Failed(failure) => view.failure = Some(failure),
                 });
             }
             QueueEvent::Snapshot(snapshot) => {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use atelier_core::advice::Advice;
 use atelier_core::recipe::{Recipe, seed_after};
-use atelier_engine::{Begin, Preview, Step};
+use atelier_engine::{Begin, Cause, Failure, Preview, Step};
 use atelier_gallery::queue::{JobPicture, JobState, QueuedJobId};
 use atelier_studio::queue::WaitReason;
 
@@ -32,6 +33,8 @@ pub(crate) struct JobView {
     pub(crate) first_seed: Option<i64>,
     /// Why it failed or is held.
     pub(crate) reason: Option<String>,
+    /// The engine's failure, where this server heard it.
+    pub(super) failure: Option<Box<Failure>>,
     /// Milliseconds since 1970.
     pub(crate) created_ms: i64,
     pub(crate) began_ms: Option<i64>,
@@ -58,6 +61,7 @@ impl JobView {
             pictures: Vec::new(),
             first_seed: None,
             reason: None,
+            failure: None,
             created_ms: now_ms(),
             began_ms: None,
             ended_ms: None,
@@ -69,6 +73,18 @@ impl JobView {
     /// machine, so nobody waits for it.
     pub(crate) fn is_over(&self) -> bool {
         self.state.is_ended() || self.state == JobState::Held
+    }
+
+    /// Why it failed or is held, and what helps where that is known.
+    pub(crate) fn advice(&self) -> Advice {
+        let heard = self.failure.as_ref().map(|failure| failure.advice.clone());
+        let stored = || Advice::new(self.reason.clone().unwrap_or_else(|| "The picture could not be made.".to_owned()), "");
+        heard.filter(|advice| self.reason.as_ref().is_none_or(|reason| *reason == advice.sentence)).unwrap_or_else(stored)
+    }
+
+    /// True where it failed because a device had no memory left.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| matches!(failure.cause, Some(Cause::OutOfMemory(_))))
     }
 
     /// The seed of this picture, once it is known.
@@ -104,4 +120,25 @@ impl JobView {
 /// The present, in milliseconds since 1970.
 pub(crate) fn now_ms() -> i64 {
     i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_engine::{OutOfMemory, PhaseKind};
+
+    use super::*;
+
+    #[test]
+    fn a_failure_that_was_heard_says_more_than_the_queue_keeps_of_it() {
+        let mut view = JobView::new(QueuedJobId(1), Arc::default(), String::new(), Vec::new());
+        assert_eq!(view.advice().to_string(), "The picture could not be made.");
+        view.reason = Some("No memory.".into());
+        assert_eq!((view.advice().to_string(), view.is_out_of_memory()), ("No memory.".to_owned(), false));
+        let refused = OutOfMemory { device: "GPU0".into(), phase: PhaseKind::Denoising, bytes_wanted: 2, bytes_free: 1 };
+        let failure = Failure { cause: Some(Cause::OutOfMemory(refused)), ..Failure::new("No memory.", "Close something.") };
+        view.failure = Some(Box::new(failure));
+        assert_eq!((view.advice().to_string(), view.is_out_of_memory()), ("No memory. Close something.".to_owned(), true));
+        view.reason = Some("The disk is full.".into());
+        assert_eq!(view.advice().to_string(), "The disk is full.", "it was held for another reason");
+    }
 }
