@@ -75,6 +75,8 @@ pub(crate) enum Failure {
     Cancelled,
     /// The picture could not be made.
     Failed(Advice),
+    /// Nor could this one: a device had no memory left.
+    OutOfMemory(Advice),
     Unauthorized(&'static str),
 }
 
@@ -100,7 +102,7 @@ impl Failure {
             // As OpenAI says that nothing is left.
             Self::NoSpace(_) if matches!(family, Family::OpenAi) => StatusCode::TOO_MANY_REQUESTS,
             Self::NoSpace(_) => StatusCode::INSUFFICIENT_STORAGE,
-            Self::Cancelled | Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Cancelled | Self::Failed(_) | Self::OutOfMemory(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         }
     }
@@ -121,7 +123,7 @@ impl Failure {
             | Self::Busy { sentence, .. } => sentence.clone(),
             Self::NoRoute => "There is nothing at this address.".to_owned(),
             Self::Cancelled => "The job was cancelled.".to_owned(),
-            Self::Failed(advice) => advice.to_string(),
+            Self::Failed(advice) | Self::OutOfMemory(advice) => advice.to_string(),
             Self::Unauthorized(sentence) => (*sentence).to_owned(),
         }
     }
@@ -190,6 +192,7 @@ impl Failure {
             Self::NoSpace(_) => ("insufficient_quota", Some("insufficient_quota")),
             Self::Cancelled => ("server_error", Some("cancelled")),
             Self::Failed(_) => ("server_error", None),
+            Self::OutOfMemory(_) => ("server_error", Some("out_of_memory")),
             Self::Unauthorized(_) => ("authentication_error", Some("invalid_api_key")),
         };
         let parameter = match self {
@@ -214,7 +217,8 @@ mod tests {
             (Failure::TooLarge("x".into()), [413, 413, 413]),
             (Failure::Busy { sentence: "Wait.".into(), retry_secs: 7 }, [429, 429, 429]),
             (Failure::NoSpace("It is full.".into()), [507, 429, 507]),
-            (Failure::Failed(Advice::new("No memory.", "Close something.")), [500, 500, 500]),
+            (Failure::Failed(Advice::new("It failed.", "Try again.")), [500, 500, 500]),
+            (Failure::OutOfMemory(Advice::new("No memory.", "Close something.")), [500, 500, 500]),
             (Failure::Unauthorized("A token is needed."), [401, 401, 401]),
         ];
         for (failure, statuses) in failures {
@@ -229,5 +233,7 @@ mod tests {
         let invalid = Failure::invalid("n", "It is too large.");
         assert_eq!(invalid.sdapi()["detail"][0]["loc"], json!(["body", "n"]));
         assert_eq!(invalid.openai()["error"]["param"], "n");
+        let error = &Failure::OutOfMemory(Advice::new("No memory.", "Close something.")).openai()["error"];
+        assert_eq!((error["code"].as_str(), error["message"].as_str()), (Some("out_of_memory"), Some("No memory. Close something.")));
     }
 }

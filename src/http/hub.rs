@@ -5,7 +5,11 @@
 //! for a job watches that. A job that ended is remembered for a while, so that a client can ask for
 //! it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod state;
+mod view;
+mod waiter;
+
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,149 +18,23 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Recipe, seed_after};
-use atelier_engine::{Begin, Preview, Step};
-use atelier_gallery::queue::{JobPicture, JobState, NewJob, Owner, QueuedJobId};
-use atelier_studio::queue::{JobProgress, QueueClient, QueueEvent, QueueRequest, QueueSnapshot, Ticket, WaitReason};
+use atelier_gallery::queue::{NewJob, Owner, QueuedJobId};
+use atelier_studio::queue::{JobProgress, QueueClient, QueueEvent, QueueRequest, Ticket};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use super::retention::files_of;
+use state::{PendingJob, State, Tracked};
 
-/// Time for which a job that ended can be asked for.
-const KEPT_AFTER_END: Duration = Duration::from_mins(10);
-/// Time for which its last preview is kept beside that, for a stream that has not sent it yet: it may
-/// be as large as the picture.
-const PREVIEW_KEPT_AFTER_END: Duration = Duration::from_secs(10);
+pub(crate) use view::{JobView, now_ms};
+pub(crate) use waiter::Waiter;
+
 /// Longest wait for an event, after which the thread looks whether it is to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Longest wait for what the queue has, before clients can ask.
 const FIRST_SNAPSHOT_WAIT: Duration = Duration::from_secs(10);
 /// Longest time from the look at a start picture until its job is added.
 const START_AGE: Duration = Duration::from_mins(10);
-/// Jobs that ended and can still be asked for.
-const MAX_ENDED: usize = 1000;
-
-/// What a job looks like.
-#[derive(Clone, Debug)]
-pub(crate) struct JobView {
-    pub(crate) id: QueuedJobId,
-    pub(crate) recipe: Arc<Recipe>,
-    /// The name of its model.
-    pub(crate) model: String,
-    /// What was changed or ignored before it was added, in sentences.
-    pub(crate) notes: Vec<String>,
-    pub(crate) state: JobState,
-    /// True while the engine is not at it.
-    pub(crate) is_waiting: bool,
-    pub(crate) wait: Option<WaitReason>,
-    /// Jobs before it, of everybody.
-    pub(crate) position: usize,
-    pub(crate) ends_in_secs: Option<f64>,
-    /// Seconds of work on it that are left.
-    pub(crate) secs_left: Option<f64>,
-    pub(crate) begin: Option<Box<Begin>>,
-    pub(crate) step: Option<Step>,
-    pub(crate) preview: Option<Preview>,
-    pub(crate) pictures: Vec<JobPicture>,
-    pub(crate) first_seed: Option<i64>,
-    /// Why it failed or is held.
-    pub(crate) reason: Option<String>,
-    /// Milliseconds since 1970.
-    pub(crate) created_ms: i64,
-    pub(crate) began_ms: Option<i64>,
-    pub(crate) ended_ms: Option<i64>,
-    pub(crate) is_cancelled_by_client: bool,
-}
-
-impl JobView {
-    fn new(id: QueuedJobId, recipe: Arc<Recipe>, model: String, notes: Vec<String>) -> Self {
-        Self {
-            id,
-            recipe,
-            model,
-            notes,
-            state: JobState::Waiting,
-            is_waiting: true,
-            wait: None,
-            position: 0,
-            ends_in_secs: None,
-            secs_left: None,
-            begin: None,
-            step: None,
-            preview: None,
-            pictures: Vec::new(),
-            first_seed: None,
-            reason: None,
-            created_ms: now_ms(),
-            began_ms: None,
-            ended_ms: None,
-            is_cancelled_by_client: false,
-        }
-    }
-
-    /// True where nothing more comes of it by itself; one that is held waits for the person at the
-    /// machine, so nobody waits for it.
-    pub(crate) fn is_over(&self) -> bool {
-        self.state.is_ended() || self.state == JobState::Held
-    }
-
-    /// The seed of this picture, once it is known.
-    pub(crate) fn seed(&self, index: u32) -> Option<i64> {
-        let first = self.first_seed.or((self.recipe.seed >= 0).then_some(self.recipe.seed));
-        first.map(|seed| seed_after(seed, i64::from(index)))
-    }
-
-    /// Progress from 0 to 1.
-    pub(crate) fn progress(&self) -> f64 {
-        if self.state == JobState::Done {
-            return 1.0;
-        }
-        let pictures = f64::from(self.recipe.batch_count.max(1));
-        let (picture, within) = self.step.map_or((self.pictures.len() as f64, 0.0), |step| {
-            (f64::from(step.picture), (f64::from(step.done) + f64::from(step.fraction)) / f64::from(step.total.max(1)))
-        });
-        ((picture.max(self.pictures.len() as f64) + within.clamp(0.0, 1.0)) / pictures).clamp(0.0, 1.0)
-    }
-
-    /// Everything that a person should know of it, in sentences.
-    pub(crate) fn all_notes(&self) -> Vec<String> {
-        let mut notes = self.notes.clone();
-        for note in self.begin.iter().flat_map(|begin| &begin.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
-        notes
-    }
-}
-
-/// What is kept of a job while its number is not known.
-struct PendingJob {
-    owner: Owner,
-    recipe: Recipe,
-    model: String,
-    notes: Vec<String>,
-    answer: oneshot::Sender<Result<Waiter, Advice>>,
-}
-
-struct Tracked {
-    owner: Owner,
-    view: watch::Sender<JobView>,
-    ended: Option<Instant>,
-}
-
-#[derive(Default)]
-struct State {
-    asked: HashMap<Ticket, PendingJob>,
-    jobs: BTreeMap<QueuedJobId, Tracked>,
-    snapshot: Option<Arc<QueueSnapshot>>,
-    /// Numbers up to this one were given to jobs.
-    newest: Option<QueuedJobId>,
-    disconnects: HashMap<Owner, Instant>,
-    /// Files that jobs are about to begin with, and since when.
-    starts: HashMap<PathBuf, Instant>,
-}
 
 /// The jobs of all clients.
 pub(crate) struct Hub {
@@ -308,7 +186,8 @@ impl Hub {
                     state.newest = state.newest.max(Some(id));
                     let (sender, view) = watch::channel(JobView::new(id, Arc::new(recipe), model, notes));
                     state.jobs.insert(id, Tracked { owner: owner.clone(), view: sender, ended: None });
-                    Waiter { hub: Arc::clone(self), owner, view, is_left_alone: false }
+                    let hub = Arc::clone(self);
+                    Waiter::new(view, Box::new(move || hub.disconnected(&owner, id)))
                 });
                 drop(state);
                 // A client that left before the number was known drops the waiter, which cancels.
@@ -317,9 +196,11 @@ impl Hub {
             QueueEvent::Progress { job, progress } => {
                 let Some(tracked) = state.jobs.get(&job) else { return };
                 tracked.view.send_modify(|view| match progress {
-                    JobProgress::Begin(begin) => view.begin = Some(begin),
+                    // Of an attempt that failed before nothing is left.
+                    JobProgress::Begin(begin) => (view.begin, view.failure) = (Some(begin), None),
                     JobProgress::Step(step) => view.step = Some(step),
                     JobProgress::Preview(preview) => view.preview = Some(preview),
+                    JobProgress::Failed(failure) => view.failure = Some(failure),
                 });
             }
             QueueEvent::Snapshot(snapshot) => {
@@ -336,77 +217,6 @@ impl Hub {
     }
 }
 
-impl State {
-    fn fold_snapshot(&mut self, snapshot: &QueueSnapshot) {
-        self.adopt(snapshot);
-        let mut before = 0;
-        let mut rows = HashMap::new();
-        for row in &snapshot.rows {
-            rows.insert(row.job.id, (row, before));
-            before += usize::from(matches!(row.job.state, JobState::Waiting | JobState::Running));
-        }
-        for (id, tracked) in self.jobs.iter_mut().filter(|(_, tracked)| tracked.ended.is_none()) {
-            let row = rows.get(id);
-            tracked.view.send_if_modified(|view| {
-                let before = (view.state, view.is_waiting, view.pictures.len(), view.position);
-                match row {
-                    Some((row, position)) => {
-                        let job = &row.job;
-                        (view.state, view.is_waiting, view.wait) = (job.state, row.is_waiting, row.reason.clone());
-                        (view.position, view.ends_in_secs, view.secs_left) = (*position, row.ends_in_secs, row.secs_left);
-                        view.first_seed = job.first_seed.or(view.first_seed);
-                        view.reason.clone_from(&job.reason);
-                        (view.created_ms, view.began_ms, view.ended_ms) = (job.created_ms, job.began_ms, job.ended_ms);
-                        if view.pictures.len() != job.pictures.len() {
-                            view.pictures.clone_from(&job.pictures);
-                            view.step = None;
-                        }
-                    }
-                    // It was removed from the list.
-                    None => view.state = JobState::Cancelled,
-                }
-                before != (view.state, view.is_waiting, view.pictures.len(), view.position)
-            });
-            if tracked.view.borrow().is_over() {
-                tracked.ended = Some(Instant::now());
-            }
-        }
-        self.forget();
-    }
-
-    /// Takes on the jobs of clients that this server did not add itself: of before a restart.
-    fn adopt(&mut self, snapshot: &QueueSnapshot) {
-        for job in snapshot.rows.iter().map(|row| &row.job) {
-            if job.owner.is_person() || job.state.is_ended() || self.jobs.contains_key(&job.id) {
-                continue;
-            }
-            let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
-            self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
-            self.newest = self.newest.max(Some(job.id));
-        }
-    }
-
-    /// Forgets jobs that ended long ago, and the oldest of too many.
-    fn forget(&mut self) {
-        for job in self.jobs.values() {
-            let is_due = job.ended.is_some_and(|ended| ended.elapsed() >= PREVIEW_KEPT_AFTER_END);
-            if is_due && job.view.borrow().preview.is_some() {
-                job.view.send_if_modified(|view| {
-                    view.preview = None;
-                    // Nothing that anybody waits for has changed.
-                    false
-                });
-            }
-        }
-        self.jobs.retain(|_, job| job.ended.is_none_or(|ended| ended.elapsed() < KEPT_AFTER_END));
-        let ended: Vec<QueuedJobId> = self.jobs.iter().filter(|(_, job)| job.ended.is_some()).map(|(id, _)| *id).collect();
-        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
-            self.jobs.remove(id);
-        }
-        self.disconnects.retain(|_, at| at.elapsed() < KEPT_AFTER_END);
-    }
-}
-
 /// Folds the queue's events in until the hub ends.
 fn read_events(hub: &Weak<Hub>) {
     while let Some(hub) = hub.upgrade().filter(|hub| !hub.is_ending.load(Ordering::Relaxed)) {
@@ -414,56 +224,4 @@ fn read_events(hub: &Weak<Hub>) {
             hub.fold(event);
         }
     }
-}
-
-/// Somebody who waits for a job. Dropped before the job is over, the job is cancelled: its client
-/// has closed the connection.
-pub(crate) struct Waiter {
-    hub: Arc<Hub>,
-    owner: Owner,
-    view: watch::Receiver<JobView>,
-    is_left_alone: bool,
-}
-
-impl Waiter {
-    /// The job as it is now.
-    pub(crate) fn view(&self) -> JobView {
-        self.view.borrow().clone()
-    }
-
-    /// Waits until it is over.
-    pub(crate) async fn end(&mut self) -> JobView {
-        // The sender lives as long as the job is not over.
-        let is_over = self.view.wait_for(JobView::is_over).await.is_ok();
-        debug_assert!(is_over, "a job that is waited for is not forgotten");
-        self.view()
-    }
-
-    /// Waits until something about it has changed; false where nothing will any more.
-    pub(crate) async fn change(&mut self) -> bool {
-        self.view.changed().await.is_ok()
-    }
-
-    /// Lets the job be made although nobody waits.
-    pub(crate) fn leave_alone(mut self) -> JobView {
-        self.is_left_alone = true;
-        self.view()
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        let (id, is_over) = {
-            let view = self.view.borrow();
-            (view.id, view.is_over())
-        };
-        if !self.is_left_alone && !is_over {
-            self.hub.disconnected(&self.owner, id);
-        }
-    }
-}
-
-/// The present, in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }

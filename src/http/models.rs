@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{FileRole, embedding_word};
-use atelier_library::{Builtin, ModelCard, ModelKind, Role, Runnable, file_name, lora_named, name_of};
+use atelier_library::{Builtin, Family, ModelCard, ModelKind, Role, Runnable, file_name, lora_named, name_of};
 use atelier_studio::model_names::{Library, lora_files};
 use parking_lot::Mutex;
 
@@ -25,6 +25,8 @@ pub(crate) struct ListedModel {
     /// The name of its main file, without folders.
     pub(crate) file: String,
     pub(crate) sha256: Option<String>,
+    /// It changes a reference picture as its prompt says.
+    pub(crate) edits: bool,
     pub(crate) runnable: Runnable,
 }
 
@@ -148,7 +150,9 @@ fn listed(cards: &[ModelCard]) -> Vec<ListedModel> {
             Some(sum) => format!("{name} [{sum}]"),
             None => name.clone(),
         };
-        models.push(ListedModel { title, name, file: file_name(&main), sha256, runnable });
+        let (file, family) = (file_name(&main), card.family.as_deref().and_then(Family::from_label));
+        let edits = family.is_some_and(|it| [&card.id, &card.name, &file].iter().any(|name| it.edits_references(name)));
+        models.push(ListedModel { title, name, file, sha256, edits, runnable });
     }
     models
 }
@@ -205,7 +209,7 @@ mod tests {
         let runnable =
             Runnable { id: id.into(), name: name.into(), files, loras: Vec::new(), defaults: atelier_library::Defaults::default() };
         let title = sum.map_or_else(|| name.to_owned(), |sum| format!("{name} [{}]", &sum[..10]));
-        ListedModel { title, name: name.into(), file: file.into(), sha256: sum.map(str::to_owned), runnable }
+        ListedModel { title, name: name.into(), file: file.into(), sha256: sum.map(str::to_owned), edits: false, runnable }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use hyper::body::Body as _;
 use tokio::sync::Semaphore;
 
 use super::error::Failure;
+use super::fields::Fields;
 
 /// Largest body in bytes.
 const MAX_BODY: usize = 64 << 20;
@@ -56,4 +57,11 @@ pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Failure> {
             bytes.extend_from_slice(&data);
         }
     }
+}
+
+/// The note on a body that comes with what has no settings, where it says anything. That is done
+/// before, whatever the body says: somebody who stops a picture is not refused for a comma.
+pub(crate) async fn note_on(body: Body) -> Option<String> {
+    let read = read_body(body).await.and_then(|bytes| Fields::read(&bytes)?.finish());
+    read.unwrap_or_else(|failure| Some(failure.sentence()))
 }

@@ -46,6 +46,8 @@ pub(crate) struct Wish {
     pub(crate) loras: Vec<(String, f32)>,
     /// The start picture and its denoising strength.
     pub(crate) init: Option<(Rgb8, f32)>,
+    /// Without a mask it is a reference to a model that changes those.
+    pub(crate) is_edit: bool,
     pub(crate) mask: Option<Rgb8>,
     pub(crate) area: Option<AreaSettings>,
     pub(crate) start_fit: Option<StartFit>,
@@ -71,6 +73,25 @@ impl Wish {
     pub(crate) fn enlarging(image: Rgb8, hires: HiresWish, notes: Vec<String>) -> Self {
         let (width, height) = (Some(image.width()), Some(image.height()));
         Self { width, height, init: Some((image, 0.0)), hires: Some(HiresWish { strength: 0.0, ..hires }), notes, ..Self::default() }
+    }
+
+    /// Gives the start picture's shape to the sides that were not chosen. `usual`: the model's own.
+    fn shape_as_start(&mut self, usual: (u32, u32)) {
+        let Some((image, _)) = self.init.as_ref().filter(|_| self.is_shaped_as_start) else { return };
+        let shaped = shaped_as((image.width(), image.height()), usual, (self.width, self.height));
+        self.width.get_or_insert(shaped.0);
+        self.height.get_or_insert(shaped.1);
+    }
+
+    /// Makes the start picture of an edit the first reference, where the model changes those.
+    fn settle_edit(&mut self, model: &ListedModel) {
+        if self.is_edit
+            && model.edits
+            && self.mask.is_none()
+            && let Some((image, _)) = self.init.take()
+        {
+            self.references.insert(0, image);
+        }
     }
 }
 
@@ -121,12 +142,13 @@ pub(crate) fn model_of<'a>(list: &'a ModelList, named: Option<&str>, own: Option
 
 /// The recipe of a wish. `own_model`: the model that this client chose before; `threads`: those that
 /// the server was given.
-pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, threads: Option<u32>) -> Result<ResolvedWish, Failure> {
+pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, threads: Option<u32>) -> Result<ResolvedWish, Failure> {
     let model = model_of(list, wish.model.as_deref(), own_model)?.clone();
-    let mut notes = wish.notes;
+    let mut notes = std::mem::take(&mut wish.notes);
     let mut recipe = Recipe::default();
     model.runnable.apply(&mut recipe);
-    let usual_size = (recipe.width, recipe.height);
+    wish.shape_as_start((recipe.width, recipe.height));
+    wish.settle_edit(&model);
     let is_distilled = model.runnable.defaults.cfg == Some(1.0);
 
     let mut named = Vec::new();
@@ -149,14 +171,8 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     notes.extend(unknown.into_iter().map(|name| format!("There is no LoRA named {name} here; its tag stays in the prompt.")));
     recipe.negative_prompt = wish.negative_prompt;
 
-    let own_size = wish.init.as_ref().filter(|_| wish.is_shaped_as_start).map(|(image, _)| (image.width(), image.height()));
-    (recipe.width, recipe.height) = match own_size {
-        Some(own) => {
-            let shaped = shaped_as(own, usual_size, (wish.width, wish.height));
-            (wish.width.unwrap_or(shaped.0), wish.height.unwrap_or(shaped.1))
-        }
-        None => (wish.width.unwrap_or(usual_size.0), wish.height.unwrap_or(usual_size.1)),
-    };
+    recipe.width = wish.width.unwrap_or(recipe.width);
+    recipe.height = wish.height.unwrap_or(recipe.height);
     if let Some(steps) = wish.steps {
         recipe.steps = steps;
     } else if let Some(effort) = wish.effort.filter(|_| !is_distilled) {
@@ -248,7 +264,8 @@ mod tests {
     fn list(defaults: Defaults) -> ModelList {
         let files: ModelFiles = [(FileRole::Model, PathBuf::from("/m/model.gguf"))].into_iter().collect();
         let runnable = Runnable { id: "model".into(), name: "Model".into(), files, loras: Vec::new(), defaults };
-        let model = ListedModel { title: "Model".into(), name: "Model".into(), file: "model.gguf".into(), sha256: None, runnable };
+        let model =
+            ListedModel { title: "Model".into(), name: "Model".into(), file: "model.gguf".into(), sha256: None, edits: false, runnable };
         ModelList { models: vec![model], loras: vec!["/m/ink.safetensors".into()], ..ModelList::default() }
     }
 
@@ -276,6 +293,25 @@ mod tests {
         let list = list(Defaults { steps: Some(20), ..Defaults::default() });
         let steps = |effort| make(Wish { effort: Some(effort), ..Wish::default() }, &list, None, None).unwrap().recipe.steps;
         assert_eq!((steps(0.5), steps(1.5), steps(100.0)), (10, 30, 150));
+    }
+
+    #[test]
+    fn an_edit_is_a_reference_to_a_model_that_edits_and_the_start_of_any_other() {
+        let picture = |width: u32| Rgb8::new(width, 64, vec![0; width as usize * 64 * 3]).unwrap();
+        let mut list = list(Defaults { width: Some(128), height: Some(128), ..Defaults::default() });
+        let mut made = |edits: bool, is_edit: bool, mask: Option<Rgb8>| {
+            list.models[0].edits = edits;
+            let (init, references) = (Some((picture(128), 0.75)), vec![picture(192)]);
+            let wish = Wish { init, references, mask, is_edit, is_shaped_as_start: true, ..Wish::default() };
+            let recipe = make(wish, &list, None, None).unwrap().recipe;
+            assert_eq!((recipe.width, recipe.height), (128, 64), "the start's shape");
+            let widths = recipe.reference_images.iter().map(|it| if let ImageSource::Pixels(image) = it { image.width() } else { 0 });
+            (recipe.init.is_some(), widths.collect::<Vec<_>>())
+        };
+        assert_eq!(made(true, true, None), (false, vec![128, 192]));
+        for kept in [made(false, true, None), made(true, false, None), made(true, true, Some(picture(128)))] {
+            assert_eq!(kept, (true, vec![192]));
+        }
     }
 
     #[test]

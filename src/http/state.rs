@@ -363,10 +363,8 @@ pub(crate) async fn pictures_of(view: &JobView, format: ExportFormat) -> Result<
 pub(crate) fn outcome(view: &JobView) -> Result<(), Failure> {
     match view.state {
         JobState::Cancelled => Err(Failure::Cancelled),
-        JobState::Failed | JobState::Held => {
-            let sentence = view.reason.clone().unwrap_or_else(|| "The picture could not be made.".to_owned());
-            Err(Failure::Failed(Advice::new(sentence, "")))
-        }
+        JobState::Failed | JobState::Held if view.is_out_of_memory() => Err(Failure::OutOfMemory(view.advice())),
+        JobState::Failed | JobState::Held => Err(Failure::Failed(view.advice())),
         JobState::Done | JobState::Waiting | JobState::Running => Ok(()),
     }
 }

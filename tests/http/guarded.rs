@@ -91,6 +91,11 @@ fn bodies_and_values_have_limits_and_are_never_repeated() {
         (json!({"override_settings": {"sd_model_checkpoint": "/etc/passwd"}}), 404),
         (json!({"override_settings": {"sd_vae": "../../x"}}), 404),
         (json!({"lora": [{"path": "/etc/passwd", "multiplier": 1}]}), 404),
+        (json!({"enable_hr": true, "hr_upscaler": "/etc/passwd"}), 404),
+        // A1111 opens the file.
+        (json!({"controlnet_units": [{"image": "/etc/passwd"}]}), 422),
+        (json!({"controlnet_units": [{"image": "AAAA", "model": "/etc/passwd"}]}), 422),
+        (json!({"extra_images": vec!["AAAA"; 17]}), 422),
     ] {
         let answer = post(address, "/sdapi/v1/txt2img", &body);
         assert_eq!(answer.status, status, "{}", answer.text());

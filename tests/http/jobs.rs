@@ -74,6 +74,7 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     let studio = Studio::open();
     assert_eq!(get(studio.address(), "/sdcpp/v1/capabilities").ok()["features"]["cache"], true);
     let mut body = small("a lake", 4, 1);
+    body["sample_params"]["extra_sample_args"] = json!("apg_eta=0.5");
     for (key, value) in [
         ("cache_mode", json!("spectrum")),
         ("cache_option", json!("warmup=2,stop=0.5")),
@@ -87,6 +88,7 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     assert!(end["status"] == "completed" && !end["notes"].to_string().contains("not read"), "{end}");
     let made = atelier_media::read_metadata(&studio.kept()[0]).unwrap().recipe.unwrap().with_names().recipe;
     let options = StepCache::read_options("warmup=2,stop=0.5").unwrap();
+    assert_eq!(made.sampler_arguments, "apg_eta=0.5");
     assert_eq!(made.step_cache, Some(StepCache { options, ..StepCache::of(CacheMode::Spectrum) }));
     let hires = made.hires.unwrap();
     assert_eq!((hires.target, hires.sigmas, hires.tile_size), (Some((128, 128)), vec![0.75, 0.0], None));
@@ -120,7 +122,10 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs() {
     let waiting = add(&studio, &small("the next one", 150, 8));
     let cancelled = post(studio.address(), &format!("{waiting}/cancel"), &json!({})).ok();
     assert_eq!((cancelled["status"].as_str(), cancelled["error"]["code"].as_str()), (Some("cancelled"), Some("cancelled")));
-    assert_eq!(post(studio.address(), &format!("{running}/cancel"), &json!({})).ok()["status"], "cancelled");
+    let cancelled = post(studio.address(), &format!("{running}/cancel"), &json!({"reason": "secret"})).ok();
+    assert_eq!(cancelled["status"], "cancelled");
+    let notes = cancelled["notes"].to_string();
+    assert!(notes.contains("not read: reason.") && !notes.contains("secret"), "{notes}");
     assert_eq!(post(studio.address(), &format!("{running}/cancel"), &json!({})).status, 409);
     let unknown = get(studio.address(), "/sdcpp/v1/jobs/999999");
     assert_eq!((unknown.status, unknown.json()), (404, json!({"error": "job not found"})));
@@ -148,6 +153,9 @@ fn nobody_sees_or_stops_the_job_of_another_owner() {
     assert_eq!(ask(ben, "POST", &format!("{path}/cancel"), &Value::Null).status, 404);
     assert_eq!(ask(ben, "GET", "/sdcpp/v1/jobs", &Value::Null).json(), json!([]));
     assert_eq!(ask(ben, "POST", "/sdapi/v1/interrupt", &Value::Null).status, 200);
+    for path in ["unload-checkpoint", "reload-checkpoint"] {
+        assert_eq!(ask(ben, "POST", &format!("/sdapi/v1/{path}"), &Value::Null).status, 403, "the memory is everybody's: {path}");
+    }
     let progress = ask(ben, "GET", "/sdapi/v1/progress", &Value::Null).json();
     assert_eq!(progress["state"]["job_count"], 0, "{progress}");
     assert_ne!(ask(anna, "GET", path, &Value::Null).json()["status"], "cancelled");

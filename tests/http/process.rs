@@ -4,11 +4,16 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
-use atelier_core::paths::HOME_VARIABLE;
-use atelier_library::BUILTIN_VARIABLE;
+use atelier_core::paths::{HOME_VARIABLE, Paths};
+use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
 
 use crate::client::{Sent, get};
+use crate::support::tiny;
+
+/// Longer than anything here takes on the slowest machine.
+const LIMIT: Duration = Duration::from_mins(5);
 
 /// The program, with a home of its own and without a built-in model.
 pub(crate) fn atelier(home: &Path, args: &[&str]) -> Command {
@@ -24,7 +29,11 @@ fn serve(home: &tempfile::TempDir, args: &[&str]) -> Command {
 
 /// Starts a server and waits for its address.
 fn start(home: &tempfile::TempDir, args: &[&str]) -> (Child, SocketAddr) {
-    let mut child = serve(home, args).spawn().unwrap();
+    spawn(&mut serve(home, args))
+}
+
+fn spawn(command: &mut Command) -> (Child, SocketAddr) {
+    let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line:?}")).parse().unwrap();
@@ -78,6 +87,38 @@ fn a_server_for_this_computer_alone_is_not_announced_and_says_so() {
     assert_eq!(get(address, "/healthz").ok()["status"], "ok", "it serves all the same");
     let said = String::from_utf8_lossy(&stop(child).stderr).into_owned();
     assert!(said.contains("Nothing is announced in the network") && said.contains("--allow-network"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_word_of_a_request_is_in_the_log() {
+    const RARE: &str = "quagga";
+    let home = tempfile::tempdir().unwrap();
+    let folder = tiny().diffusion.parent().unwrap().to_owned();
+    LibraryConfig::change(&Paths::beneath(home.path()).library_file(), |config| config.add_folder(&folder)).unwrap();
+    // The engine's own lines have the prompt, where the person at the machine wants to see them.
+    let (child, address) = spawn(serve(&home, &["--port", "0", "--threads", "1"]).env("ATELIER_LOG", "trace,engine=warn"));
+    let headers = [("Authorization", "Bearer quagga-quagga-quagga"), ("User-Agent", RARE)];
+    let send = |body: &str| Sent::new(address, "POST", "/sdapi/v1/txt2img?quagga", &headers, body.as_bytes());
+    let made = send(r#"{"prompt": "a quagga", "auth": "user:quagga", "quagga": 1, "width": 64, "height": 64, "steps": 2}"#).answer();
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(send(r#"{"auth": "user:quagga", oops"#).answer().status, 400);
+    assert_eq!(send(r#"{"sampler_name": "quagga"}"#).answer().status, 404);
+    assert_eq!(get(address, "/sdapi/v1/quagga").status, 404);
+    let stopped = send(r#"{"prompt": "a quagga", "width": 64, "height": 64, "steps": 150, "n_iter": 10}"#);
+    let until = |count: u64| {
+        let deadline = Instant::now() + LIMIT;
+        while get(address, "/sdapi/v1/progress").ok()["state"]["job_count"].as_u64().is_none_or(|it| it.min(1) != count) {
+            assert!(Instant::now() < deadline, "waited in vain for {count} jobs");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until(1);
+    drop(stopped);
+    until(0);
+    let said = String::from_utf8_lossy(&stop(child).stderr).into_owned();
+    assert!(said.contains("its client is gone"), "the log is there: {said}");
+    assert!(!said.contains(RARE), "{said}");
 }
 
 #[test]

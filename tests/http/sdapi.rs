@@ -120,6 +120,13 @@ fn every_list_answers_as_clients_read_it() {
         assert_eq!(Sent::new(studio.address(), "POST", &format!("/sdapi/v1/{path}"), &[], b"").answer().ok(), json!({}), "{path}");
     }
     assert_eq!(Sent::new(studio.address(), "POST", "/sdapi/v1/skip", &[], b"").answer().ok(), Value::Null);
+    for path in ["interrupt", "skip", "refresh-checkpoints", "refresh-loras", "refresh-vae", "unload-checkpoint", "reload-checkpoint"] {
+        let ask = |body: &str| Sent::new(studio.address(), "POST", &format!("/sdapi/v1/{path}"), &[], body.as_bytes()).answer().ok();
+        let told = ask(r#"{"task": "secret"}"#);
+        assert_eq!(told["atelier"]["notes"], json!(["These fields mean nothing here and were not read: task."]), "{path}: {told}");
+        let told = ask("stop, please");
+        assert_eq!(told["atelier"]["notes"], json!(["The body is not JSON: line 1, column 1."]), "{path}: {told}");
+    }
     let routes = ask("/openapi.json");
     for (path, methods) in routes["paths"].as_object().unwrap() {
         if methods.get("get").is_some() && !path.contains('{') {
@@ -185,7 +192,8 @@ fn progress_is_told_and_an_interrupted_request_ends_well() {
     let running = until(&studio, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
     assert!(running["progress"].as_f64().unwrap() > 0.0 && !running["state"]["job"].as_str().unwrap().is_empty(), "{running}");
     assert_eq!(running["state"]["sampling_steps"], 150);
-    post(studio.address(), "/sdapi/v1/interrupt", &json!({})).ok();
+    // It stops whatever its body says.
+    Sent::new(studio.address(), "POST", "/sdapi/v1/interrupt", &[], b"{oops").answer().ok();
     let answer = sent.answer().ok();
     let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
     assert_eq!(info["interrupted"], true);

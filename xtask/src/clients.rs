@@ -1,5 +1,6 @@
-//! `cargo xtask test --clients`: programs that others wrote against a real server. It needs Python,
-//! Node and the network, so no other test runs it.
+//! `cargo xtask test --clients`: programs that others wrote against a real server, and its page in a
+//! browser as large as a phone. It needs Python, Node, Chromium and the network, so no other test runs
+//! it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +13,14 @@ use crate::requirements::{Os, Purpose};
 
 /// What is installed into an environment of its own, in the versions that were tried.
 const PACKAGES: [&str; 4] = ["webuiapi==0.9.17", "openai==3.57.0", "mcp==2.3.0", "pillow"];
-const NODE_PACKAGES: [&str; 3] = ["ai@6.0.326", "@ai-sdk/openai-compatible@2.0.92", "sillytavern@1.19.0"];
+const NODE_PACKAGES: [&str; 6] = [
+    "ai@6.0.326",
+    "@ai-sdk/openai@3.0.141",
+    "@ai-sdk/openai-compatible@2.0.92",
+    "node-sd-webui@0.0.8",
+    "puppeteer-core@24.43.1",
+    "sillytavern@1.19.0",
+];
 
 /// Builds the program, installs the clients, and lets them ask.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {

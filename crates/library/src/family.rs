@@ -215,6 +215,17 @@ impl Family {
         )
     }
 
+    /// True where a model of this family changes a reference picture as its prompt says: Flux.2 learned
+    /// both, and of others only the editions that are called so did, whose tensors are those of the
+    /// rest. `name`: of the model or its file.
+    #[must_use]
+    pub fn edits_references(self, name: &str) -> bool {
+        const EDITIONS: [&str; 2] = ["kontext", "edit"];
+        let name = name.to_lowercase();
+        let is_edition = EDITIONS.iter().any(|edition| name.split(|it: char| !it.is_alphanumeric()).any(|word| word == *edition));
+        matches!(self, Self::Flux2 | Self::Flux2Klein) || (self.looks_at_references() && is_edition)
+    }
+
     /// Widths and heights in pixels are multiples of this.
     #[must_use]
     pub const fn size_multiple(self) -> u32 {

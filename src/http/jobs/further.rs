@@ -20,6 +20,7 @@ const NO_CACHE: [&str; 3] = ["disabled", "none", "off"];
 
 /// Reads them, and says which settings are not followed. `sample`: the fields of `sample_params`.
 pub(super) fn read(it: &mut Fields, sample: &mut Fields, wish: &mut Wish) {
+    wish.further.sampler_arguments = sample.word("extra_sample_args");
     read_guidance(sample, wish);
     wish.further.timestep_shift = sample.within("shifted_timestep", 0..=MAX_TIMESTEP).filter(|it| *it > 0).map(Some);
     let sigmas = read_sigmas(sample);
@@ -49,7 +50,10 @@ fn read_guidance(sample: &mut Fields, wish: &mut Wish) {
         slg.list("layers").iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()).take(SkipLayers::MAX_LAYERS).collect();
     let usual = SkipLayers::default();
     let (start, end) = (slg.decimal("layer_start").unwrap_or(usual.start), slg.decimal("layer_end").unwrap_or(usual.end));
-    if let Some(scale) = slg.decimal("scale").filter(|scale| *scale > 0.0) {
+    // An argument of the sampling makes it one of its own kind, without a strength, as for sd-cli.
+    let is_of_own_kind = wish.further.sampler_arguments.as_ref().is_some_and(|it| it.contains("slg_uncond"));
+    let scale = slg.decimal("scale").filter(|scale| *scale > 0.0).or(is_of_own_kind.then_some(0.0));
+    if let Some(scale) = scale {
         wish.further.skip_layers = Some(Some(SkipLayers { scale, layers, start, end }));
     }
     guidance.close(slg);

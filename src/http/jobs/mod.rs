@@ -9,6 +9,7 @@ use std::str::FromStr as _;
 use atelier_core::recipe::{Recipe, Sampler, Scheduler};
 use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
 use atelier_media::{ExportFormat, ExportedBytes};
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -24,7 +25,7 @@ use super::hub::{JobView, NoJob};
 use super::images::{file_answer, file_bytes, file_json, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
-use super::payload::Payload;
+use super::payload::{Payload, note_on};
 use super::recipe::{SIDES, model_of};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
 
@@ -194,7 +195,12 @@ async fn job(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, P
     Ok(Json(answer))
 }
 
-async fn cancel(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Json, Failure> {
+async fn cancel(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Json, Failure> {
     let mut receiver = find(&app, &owner, &id)?;
     let view = receiver.borrow().clone();
     if view.state.is_ended() {
@@ -202,7 +208,8 @@ async fn cancel(State(app): State<SharedApp>, Extension(owner): Extension<Owner>
     }
     app.hub.cancel(view.id);
     // The sender lives as long as the job is not over.
-    let view = receiver.wait_for(JobView::is_over).await.map(|view| view.clone()).unwrap_or(view);
+    let mut view = receiver.wait_for(JobView::is_over).await.map(|view| view.clone()).unwrap_or(view);
+    view.notes.extend(note_on(body).await);
     Ok(Json(about(&view)))
 }
 

@@ -79,7 +79,7 @@ pub(super) fn list() -> Value {
             &format!("Generates a picture that starts from another one. {ANSWER}"),
             json!({"prompt": text("What the picture shows."), "image_id": id, "image": image, "negative_prompt": negative, "model": model,
                 "mask": text("A picture in base64, white where it is regenerated."), "steps": steps, "seed": seed,
-                "strength": {"type": "number", "minimum": 0, "maximum": 1, "description": "How much changes, from 0 to 1; 0.75 by default."}}),
+                "strength": {"type": "number", "minimum": 0, "maximum": 1, "description": "How much changes, from 0 to 1; 0.75 by default, and as the prompt says with models that edit."}}),
             &["prompt"],
             false,
         ),
@@ -159,8 +159,10 @@ async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Opti
     if id.is_some() && image.is_some() {
         fields.ignore("image");
     }
-    let strength = fields.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
-    let mut wish = wish(&mut fields);
+    let strength = fields.decimal("strength").map(|it| it.clamp(0.0, 1.0));
+    // A strength is that of a start picture.
+    let mut wish = Wish { is_edit: strength.is_none(), is_shaped_as_start: true, ..wish(&mut fields) };
+    let strength = strength.unwrap_or(USUAL_STRENGTH);
     wish.notes.extend(fields.finish()?);
     let file = match &id {
         Some(id) => Some(ImageSource::File(find_start(app, owner, id).await?.summary.path)),
@@ -177,10 +179,12 @@ async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Opti
         Ok((start, mask))
     });
     let (start, mask) = decoded.await?;
-    let mut made = app.make(owner, Wish { init: Some((start, strength)), mask, is_shaped_as_start: true, ..wish }).await?;
-    if let Some(image) = file {
-        // By its file, so that the new picture says what it was made from.
-        made.recipe.init = Some(InitImage { image, strength });
+    let mut made = app.make(owner, Wish { init: Some((start, strength)), mask, ..wish }).await?;
+    // By its file, so that the new picture says what it was made from.
+    match (file, made.recipe.reference_images.first_mut()) {
+        (Some(image), Some(reference)) => *reference = image,
+        (Some(image), None) => made.recipe.init = Some(InitImage { image, strength }),
+        (None, _) => {}
     }
     run(app, owner, made, progress).await
 }

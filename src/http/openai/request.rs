@@ -151,6 +151,8 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
     let is_streamed = it.flag("stream") == Some(true);
     let partial_images = it.within("partial_images", PARTIAL_IMAGES).unwrap_or_default();
     let strength = it.decimal("strength").map(|it| it.clamp(0.0, 1.0));
+    // A strength is that of a start picture.
+    wish.is_edit = purpose == Purpose::Edit && strength.is_none();
     if purpose != Purpose::Generate && images.is_empty() {
         it.fault("image", "It is missing.");
     }
@@ -241,5 +243,8 @@ mod tests {
         }
         let Err(Failure::Invalid(faults)) = read(Fields::default(), Vec::new(), None, Purpose::Edit) else { panic!() };
         assert_eq!(faults[0].field, ["image"]);
+        let is_edit =
+            |text: &str| read(Fields::read(text.as_bytes()).unwrap(), vec![Bytes::new()], None, Purpose::Edit).unwrap().wish.is_edit;
+        assert!(is_edit("{}") && !is_edit(r#"{"strength": 0.5}"#), "a strength is that of a start picture");
     }
 }

@@ -12,19 +12,19 @@ mod request;
 
 use atelier_gallery::queue::{JobState, Lane, Owner};
 use atelier_studio::styles::read_styles;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde_json::json;
 
-use reply::Answer;
+use reply::{Answer, noted};
 
 use super::error::Failure;
 use super::fields::Fields;
 use super::images::{base64_text, format_named};
 use super::json::Json;
-use super::payload::Payload;
+use super::payload::{Payload, note_on};
 use super::recipe::Wish;
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
 
@@ -131,20 +131,20 @@ async fn apply_styles(app: &SharedApp, names: Vec<String>, wish: &mut Wish) -> R
     Ok(())
 }
 
-async fn refresh(State(app): State<SharedApp>) -> Answer {
+async fn refresh(State(app): State<SharedApp>, body: Body) -> Answer {
     app.refresh_models().await?;
-    Ok(Json(json!({})))
+    Ok(Json(noted(json!({}), note_on(body).await)))
 }
 
-async fn unload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+async fn unload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     only_here(&owner)?;
     if let Err(busy) = app.engine.unload() {
         tracing::warn!("the models stay in memory: {busy}");
     }
-    Ok(Json(json!({})))
+    Ok(Json(noted(json!({}), note_on(body).await)))
 }
 
-async fn reload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+async fn reload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     only_here(&owner)?;
     let list = app.models().await?;
     let model = super::recipe::model_of(&list, None, app.chosen_model(&owner).as_deref())?;
@@ -153,7 +153,7 @@ async fn reload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>
     if let Err(busy) = app.engine.preload(Some(recipe)) {
         tracing::warn!("the model is not loaded: {busy}");
     }
-    Ok(Json(json!({})))
+    Ok(Json(noted(json!({}), note_on(body).await)))
 }
 
 /// The memory is everybody's: only programs of this computer free it.

@@ -5,14 +5,16 @@ use std::time::Duration;
 use atelier_media::ExportFormat;
 use atelier_studio::queue::WaitReason;
 use axum::Extension;
+use axum::body::Body;
 use axum::extract::{Query, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reply::{Answer, timestamp};
+use super::reply::{Answer, noted, timestamp};
 use crate::http::hub::{JobView, now_ms};
 use crate::http::images::preview_text;
 use crate::http::json::Json;
+use crate::http::payload::note_on;
 use crate::http::state::{SharedApp, blocking};
 use atelier_gallery::queue::Owner;
 
@@ -75,14 +77,14 @@ fn answer(progress: f64, secs: f64, state: &Value, image: Option<&str>, text: Op
     json!({"progress": progress, "eta_relative": secs, "state": state, "current_image": image, "textinfo": text})
 }
 
-pub(super) async fn interrupt(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+pub(super) async fn interrupt(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     stop(&app, &owner);
-    Ok(Json(json!({})))
+    Ok(Json(noted(json!({}), note_on(body).await)))
 }
 
-pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     stop(&app, &owner);
-    Ok(Json(Value::Null))
+    Ok(Json(noted(Value::Null, note_on(body).await)))
 }
 
 /// Cancels the job that the owner looks at.

@@ -16,7 +16,7 @@ pub(super) fn timestamp(ms: i64) -> String {
     time.format(format_description!("[year][month][day][hour][minute][second]")).unwrap_or_default()
 }
 
-/// An answer with a note of ours, where there is one.
+/// An answer with a note of ours, where there is one; null becomes an object then.
 pub(super) fn noted(mut answer: Value, note: Option<String>) -> Value {
     if let Some(note) = note {
         answer["atelier"] = json!({"notes": [note]});

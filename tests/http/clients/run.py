@@ -1,7 +1,8 @@
 """Real clients against a real server: `cargo xtask test --clients` runs it.
 
 Usage: run.py PROGRAM NODE_FOLDER, the folder where npm installed its packages. Starts `PROGRAM serve` in a home of its own with the built-in model, lets each
-client ask for everything that it knows, and prints a table. Exits with 1 where something failed.
+client ask for everything that it knows, and prints a table. Screenshots of the page on a phone are kept beside that folder.
+Exits with 1 where something failed.
 """
 
 import asyncio
@@ -12,6 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import urllib.request
 
 import mcp
 import openai
@@ -65,7 +69,7 @@ def of_webuiapi(host, port):
     same = lambda: [api.txt2img(prompt="a lake", width=64, height=64, seed=5).image.tobytes() for _ in range(2)]
     check("webuiapi", "the same seed", same, lambda images: images[0] == images[1])
     check("webuiapi", "img2img", *one(lambda: api.img2img(images=[picture()], prompt="b", width=64, height=64)))
-    masked = lambda: api.img2img(images=[picture()], prompt="b", mask_image=Image.new("L", (64, 64), 255), width=64, height=64)
+    masked = lambda: api.img2img(images=[picture()], prompt="b", mask_image=Image.new("L", (64, 64), 255), inpainting_fill=1, width=64, height=64)
     check("webuiapi", "img2img with a mask", *one(masked))
     extra = lambda: api.extra_single_image(picture(), upscaler_1="Lanczos", upscaling_resize=2).image.size
     check("webuiapi", "extra_single_image", extra, lambda size: size == (128, 128))
@@ -78,14 +82,43 @@ def of_webuiapi(host, port):
         "util_wait_for_ready", "controlnet_version", "controlnet_model_list", "controlnet_module_list",
     ]:
         check("webuiapi", name, lambda name=name: getattr(api, name)() or True)
+    unit = webuiapi.ControlNetUnit(image=picture(), module="canny", model="control_canny [12345678]")
+    for what, ask, status, why in [
+        ("a ControlNet that is not here", lambda: api.txt2img(prompt="a", width=64, height=64, controlnet_units=[unit]), 404, "ControlNet not found"),
+        ("interrogate", lambda: api.interrogate(picture()), 404, "Model not found"),
+        ("controlnet_detect", lambda: api.controlnet_detect(images=[picture()]), 422, "controlnet_module"),
+    ]:
+        check("webuiapi", what, lambda ask=ask: fails(RuntimeError, ask).args,
+              lambda it, status=status, why=why: it[0] == status and why in it[1])
+    authorised = webuiapi.WebUIApi(host=host, port=port)
+    authorised.set_auth("user", TOKEN)
+    check("webuiapi", "set_auth", authorised.get_options, lambda options: options["samples_format"] == "png")
     check("webuiapi", "util_set_model", lambda: api.util_set_model(api.util_get_model_names()[0]) or True)
 
 
+def interrupted(address, ask):
+    """The failure of a picture that somebody stops once its first step is done."""
+    found = []
+    asking = threading.Thread(target=lambda: found.append(fails(openai.InternalServerError, ask)))
+    asking.start()
+    while asking.is_alive():
+        with urllib.request.urlopen(f"{address}/sdapi/v1/progress") as progress:
+            if b'"sampling_step":0' not in progress.read():
+                break
+        time.sleep(0.05)
+    urllib.request.urlopen(urllib.request.Request(f"{address}/sdapi/v1/interrupt", method="POST")).close()
+    asking.join()
+    return found[0]
+
+
 def of_openai(host, port):
-    client = openai.OpenAI(base_url=f"http://{host}:{port}/v1", api_key="none", timeout=600)
+    sent = []
+    counting = openai.DefaultHttpxClient(event_hooks={"request": [sent.append]})
+    client = openai.OpenAI(base_url=f"http://{host}:{port}/v1", api_key="none", timeout=600, http_client=counting)
     small = {"size": "64x64", "extra_body": {"steps": 2, "seed": 7}}
     check("openai", "models.list", lambda: [model.id for model in client.models.list()], lambda names: names)
     check("openai", "models.retrieve", lambda: client.models.retrieve(client.models.list().data[0].id).object, lambda it: it == "model")
+    check("openai", "generate from a prompt alone", lambda: client.images.generate(prompt="a lake").data, lambda it: len(it) == 1)
     check("openai", "generate two", lambda: client.images.generate(prompt="a lake", n=2, **small).data, lambda it: len(it) == 2)
     check("openai", "generate with everything", lambda: client.images.generate(
         prompt="a lake", model="gpt-image-1", quality="high", background="auto", output_format="webp", output_compression=80,
@@ -94,7 +127,7 @@ def of_openai(host, port):
     check("openai", "generate as a stream", events(lambda: client.images.generate(prompt="a lake", stream=True, partial_images=2, **small)),
           lambda names: names[-1] == "image_generation.completed")
     check("openai", "edit", lambda: client.images.edit(image=png(), prompt="red", **small).data, lambda it: len(it) == 1)
-    check("openai", "edit with a mask", lambda: client.images.edit(image=[png()], mask=png("RGBA"), prompt="red", input_fidelity="high", **small).data,
+    check("openai", "edit two with a mask", lambda: client.images.edit(image=[png(), png()], mask=png("RGBA"), prompt="red", input_fidelity="high", **small).data,
           lambda it: len(it) == 1)
     check("openai", "edit as a stream", events(lambda: client.images.edit(image=png(), prompt="red", stream=True, partial_images=1, **small)),
           lambda names: names[-1] == "image_edit.completed")
@@ -103,6 +136,15 @@ def of_openai(host, port):
           lambda error: error.code == "model_not_found")
     check("openai", "a size that is none", lambda: fails(openai.BadRequestError, lambda: client.images.generate(prompt="a", size="9x9")),
           lambda error: error.param == "size")
+    long = lambda: client.images.generate(prompt="a long way", size="512x512", extra_body={"steps": 150})
+
+    def requests_of_a_failure():
+        before = len(sent)
+        interrupted(f"http://{host}:{port}", long)
+        return len(sent) - before
+
+    # By itself it asks three times.
+    check("openai", "a failure is asked for once", requests_of_a_failure, lambda count: count == 1)
     check("openai", "an unknown route", lambda: fails(openai.NotFoundError, lambda: client.get("/nothing", cast_to=object)))
 
 
@@ -144,6 +186,7 @@ def of_mcp(address, program, environment):
 
 
 def main():
+    screenshots = pathlib.Path(sys.argv[2]).parent / "phone"
     with tempfile.TemporaryDirectory() as home:
         command = [sys.argv[1], "serve", "--port", "0", "--threads", "1", "--token", TOKEN]
         environment = {**os.environ, "ATELIER_HOME": home}
@@ -153,17 +196,19 @@ def main():
             host, port = address.removeprefix("http://").rsplit(":", 1)
             of_webuiapi(host, int(port))
             of_openai(host, int(port))
-            of_node("ai", "ai.mjs", sys.argv[2], 3, address)
+            of_node("ai", "ai.mjs", sys.argv[2], 5, address)
+            of_node("node-sd-webui", "sdwebui.mjs", sys.argv[2], 4, address)
             of_node("sillytavern", "sillytavern.mjs", sys.argv[2], 20, address, TOKEN)
+            of_node("phone", "phone.mjs", sys.argv[2], 14, address, TOKEN, screenshots)
             of_mcp(address, sys.argv[1], environment)
         finally:
             server.terminate()
             server.wait(60)
-    width = max(len(what) for _, what, _, _ in RESULTS)
+    first, width = (max(len(result[column]) for result in RESULTS) for column in (0, 1))
     for client, what, passed, why in RESULTS:
-        print(f"{client:11} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
+        print(f"{client:{first}} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
     failed = sum(not passed for _, _, passed, _ in RESULTS)
-    print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be.")
+    print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be. The page on a phone: {screenshots}")
     return 1 if failed else 0
 
 

@@ -253,6 +253,31 @@ fn only_some_families_look_at_reference_pictures_and_files_without_effect_are_le
     assert!(Family::Flux.looks_at_references() && Family::QwenImage.looks_at_references() && !Family::Sdxl.looks_at_references());
 }
 
+#[test]
+fn a_model_that_edits_is_told_by_its_family_or_by_the_name_of_its_edition() {
+    for (family, name) in [
+        (Family::Flux, "flux1-kontext-dev-Q8_0.gguf"),
+        (Family::QwenImage, "Qwen_Image_Edit_2509"),
+        (Family::Flux2, "flux2-dev.gguf"),
+        (Family::Flux2Klein, ""),
+    ] {
+        assert!(family.edits_references(name), "{name}");
+    }
+    for (family, name) in [
+        (Family::Flux, "flux1-dev-special-edition.gguf"),
+        (Family::QwenImage, "qwen-image-Q4_0.gguf"),
+        (Family::Sdxl, "my-edit.safetensors"),
+        (Family::ZImage, "kontext"),
+    ] {
+        assert!(!family.edits_references(name), "{name}");
+    }
+    let catalogue = crate::Catalogue::shipped();
+    let edits =
+        |entry: &&crate::Manifest| entry.family.as_deref().and_then(Family::from_label).is_some_and(|it| it.edits_references(&entry.id));
+    let ids: Vec<&str> = catalogue.entries().iter().filter(edits).map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["flux.1-kontext-dev", "flux.2-klein-4b", "flux.2-klein-9b", "flux.2-dev", "qwen-image-edit-2511"]);
+}
+
 /// The least by which both are told: names alone.
 fn ideogram(path: &Path) -> PathBuf {
     let names = ["embed_image_indicator.weight", "layers.0.attention.qkv.weight"];

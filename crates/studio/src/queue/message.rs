@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Begin, Event, JobId, Preview, Step};
+use atelier_engine::{Begin, Event, Failure, JobId, Preview, Step};
 use atelier_gallery::PictureId;
 use atelier_gallery::queue::{JobState, NewJob, Owner, Pace, PauseMode, QueuedJob, QueuedJobId};
 use atelier_language::tr;
@@ -135,6 +135,8 @@ pub enum JobProgress {
     Begin(Box<Begin>),
     Step(Step),
     Preview(Preview),
+    /// It failed, for this reason and with this cause; comes before the snapshot that says so.
+    Failed(Box<Failure>),
 }
 
 /// A picture that was kept.

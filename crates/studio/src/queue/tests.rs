@@ -529,6 +529,7 @@ fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
                     JobProgress::Begin(begin) => format!("begin {:?}", begin.seeds),
                     JobProgress::Step(step) => format!("step {}", step.done),
                     JobProgress::Preview(preview) => format!("preview {}", preview.step),
+                    JobProgress::Failed(failure) => format!("failed: {}", failure.advice),
                 });
             }
             Some(QueueEvent::Snapshot(snapshot)) => {
@@ -541,6 +542,26 @@ fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
     assert_eq!(said, ["begin [7]", "preview 1"]);
     let seen_by_the_window = std::iter::from_fn(|| bench.service.try_next()).any(|event| matches!(event, QueueEvent::Progress { .. }));
     assert!(!seen_by_the_window, "the window has the engine's own events");
+}
+
+#[test]
+fn who_follows_a_job_hears_why_it_failed_with_its_hint_before_the_queue_says_so() {
+    let mut bench = Bench::open();
+    let face = bench.service.connect();
+    let id = bench.add("a lake", Lane::Interactive, 1);
+    let (engine_job, _, _) = bench.take();
+    bench.begin(engine_job, &[7]);
+    bench.engine.send(Event::End { job: engine_job, end: End::Failed(atelier_engine::Failure::new("No memory.", "Close something.")) });
+    let (mut told, deadline) = (None, Instant::now() + LONG);
+    loop {
+        assert!(Instant::now() < deadline, "waited in vain: {told:?}");
+        match face.next_within(Duration::from_millis(100)) {
+            Some(QueueEvent::Progress { job, progress: JobProgress::Failed(failure) }) => told = Some((job, failure.advice.to_string())),
+            Some(QueueEvent::Snapshot(snapshot)) if snapshot.row(id).is_some_and(|row| row.job.state == JobState::Failed) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(told, Some((id, "No memory. Close something.".to_owned())));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, seed_after};
-use atelier_engine::{Busy, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
+use atelier_engine::{Busy, End, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
 use atelier_gallery::{Database, FolderKind, GalleryError};
 use atelier_language::tr;
@@ -525,6 +525,7 @@ impl Worker {
             Event::Begin { begin, .. } => JobProgress::Begin(Box::new(begin.clone())),
             Event::Step { step, .. } => JobProgress::Step(Step { picture: step.picture + first, ..*step }),
             Event::Preview { preview, .. } => JobProgress::Preview(Preview { picture: preview.picture + first, ..preview.clone() }),
+            Event::End { end: End::Failed(failure), .. } => JobProgress::Failed(Box::new(failure.clone())),
             _ => return,
         };
         let (id, kind) = (active.id, std::mem::discriminant(&progress));

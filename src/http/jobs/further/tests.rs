@@ -25,7 +25,7 @@ fn what_sd_servers_own_page_sends_where_nobody_chose_changes_nothing() {
     let wish = wish(
         r#"{"prompt": "a lake", "auto_resize_ref_image": true, "increase_ref_index": false, "embed_image_metadata": true,
         "cache_mode": "disabled", "cache_option": "", "scm_mask": "", "scm_policy_dynamic": true,
-        "sample_params": {"shifted_timestep": 0, "custom_sigmas": [], "guidance": {"txt_cfg": 7.0, "img_cfg": 7.0,
+        "sample_params": {"shifted_timestep": 0, "custom_sigmas": [], "extra_sample_args": "", "guidance": {"txt_cfg": 7.0, "img_cfg": 7.0,
         "slg": {"layers": [7, 8, 9], "layer_start": 0.01, "layer_end": 0.2, "scale": 0.0}}},
         "hires": {"enabled": false, "upscaler": "Latent", "target_width": 0, "custom_sigmas": [], "upscale_tile_size": 128},
         "vae_tiling_params": {"enabled": false, "tile_size_x": 0}, "lora": [{"path": "ink", "is_high_noise": false}]}"#,
@@ -53,6 +53,22 @@ fn guidance_noise_levels_and_references_are_taken_and_what_is_not_followed_is_sa
     };
     assert_eq!(wish.further, expected);
     assert_eq!(wish.notes.len(), 2, "{:?}", wish.notes);
+}
+
+#[test]
+fn further_arguments_of_the_sampling_are_taken_as_sd_cli_writes_them() {
+    let further = |sample: &str| {
+        let wish = wish(&format!(r#"{{"sample_params": {{{sample}}}}}"#));
+        assert_eq!(wish.notes, Vec::<String>::new());
+        wish.further
+    };
+    let plain = further(r#""extra_sample_args": " apg_eta=0.2,apg_momentum=-0.5 ""#);
+    assert_eq!((plain.sampler_arguments.as_deref(), plain.skip_layers), (Some("apg_eta=0.2,apg_momentum=-0.5"), None));
+    let skipping = further(
+        r#""extra_sample_args": "slg_uncond=1", "guidance": {"slg": {"layers": [0], "layer_start": 0, "layer_end": 1, "scale": 0}}"#,
+    );
+    assert_eq!(skipping.skip_layers, Some(Some(SkipLayers { scale: 0.0, layers: vec![0], start: 0.0, end: 1.0 })));
+    assert_eq!(refused(r#"{"sample_params": {"extra_sample_args": {"apg_eta": 1}}}"#), ["sample_params.extra_sample_args"]);
 }
 
 #[test]

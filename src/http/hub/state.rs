@@ -1,0 +1,124 @@
+//! The jobs that are followed: folded from what the queue has, taken on after a restart, and forgotten
+//! a while after their end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use atelier_core::advice::Advice;
+use atelier_core::recipe::Recipe;
+use atelier_gallery::queue::{JobState, Owner, QueuedJobId};
+use atelier_studio::queue::{QueueSnapshot, Ticket};
+use tokio::sync::{oneshot, watch};
+
+use super::view::JobView;
+use super::waiter::Waiter;
+
+/// Time for which a job that ended can be asked for.
+const KEPT_AFTER_END: Duration = Duration::from_mins(10);
+/// Time for which its last preview is kept beside that, for a stream that has not sent it yet: it may
+/// be as large as the picture.
+const PREVIEW_KEPT_AFTER_END: Duration = Duration::from_secs(10);
+/// Jobs that ended and can still be asked for.
+const MAX_ENDED: usize = 1000;
+
+/// What is kept of a job while its number is not known.
+pub(super) struct PendingJob {
+    pub(super) owner: Owner,
+    pub(super) recipe: Recipe,
+    pub(super) model: String,
+    pub(super) notes: Vec<String>,
+    pub(super) answer: oneshot::Sender<Result<Waiter, Advice>>,
+}
+
+/// A job that is followed.
+pub(super) struct Tracked {
+    pub(super) owner: Owner,
+    pub(super) view: watch::Sender<JobView>,
+    pub(super) ended: Option<Instant>,
+}
+
+/// The jobs that are followed.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) asked: HashMap<Ticket, PendingJob>,
+    pub(super) jobs: BTreeMap<QueuedJobId, Tracked>,
+    pub(super) snapshot: Option<Arc<QueueSnapshot>>,
+    /// Numbers up to this one were given to jobs.
+    pub(super) newest: Option<QueuedJobId>,
+    pub(super) disconnects: HashMap<Owner, Instant>,
+    /// Files that jobs are about to begin with, and since when.
+    pub(super) starts: HashMap<PathBuf, Instant>,
+}
+
+impl State {
+    pub(super) fn fold_snapshot(&mut self, snapshot: &QueueSnapshot) {
+        self.adopt(snapshot);
+        let mut before = 0;
+        let mut rows = HashMap::new();
+        for row in &snapshot.rows {
+            rows.insert(row.job.id, (row, before));
+            before += usize::from(matches!(row.job.state, JobState::Waiting | JobState::Running));
+        }
+        for (id, tracked) in self.jobs.iter_mut().filter(|(_, tracked)| tracked.ended.is_none()) {
+            let row = rows.get(id);
+            tracked.view.send_if_modified(|view| {
+                let before = (view.state, view.is_waiting, view.pictures.len(), view.position);
+                match row {
+                    Some((row, position)) => {
+                        let job = &row.job;
+                        (view.state, view.is_waiting, view.wait) = (job.state, row.is_waiting, row.reason.clone());
+                        (view.position, view.ends_in_secs, view.secs_left) = (*position, row.ends_in_secs, row.secs_left);
+                        view.first_seed = job.first_seed.or(view.first_seed);
+                        view.reason.clone_from(&job.reason);
+                        (view.created_ms, view.began_ms, view.ended_ms) = (job.created_ms, job.began_ms, job.ended_ms);
+                        if view.pictures.len() != job.pictures.len() {
+                            view.pictures.clone_from(&job.pictures);
+                            view.step = None;
+                        }
+                    }
+                    // It was removed from the list.
+                    None => view.state = JobState::Cancelled,
+                }
+                before != (view.state, view.is_waiting, view.pictures.len(), view.position)
+            });
+            if tracked.view.borrow().is_over() {
+                tracked.ended = Some(Instant::now());
+            }
+        }
+        self.forget();
+    }
+
+    /// Takes on the jobs of clients that this server did not add itself: of before a restart.
+    fn adopt(&mut self, snapshot: &QueueSnapshot) {
+        for job in snapshot.rows.iter().map(|row| &row.job) {
+            if job.owner.is_person() || job.state.is_ended() || self.jobs.contains_key(&job.id) {
+                continue;
+            }
+            let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
+            self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
+            self.newest = self.newest.max(Some(job.id));
+        }
+    }
+
+    /// Forgets jobs that ended long ago, and the oldest of too many.
+    fn forget(&mut self) {
+        for job in self.jobs.values() {
+            let is_due = job.ended.is_some_and(|ended| ended.elapsed() >= PREVIEW_KEPT_AFTER_END);
+            if is_due && job.view.borrow().preview.is_some() {
+                job.view.send_if_modified(|view| {
+                    view.preview = None;
+                    // Nothing that anybody waits for has changed.
+                    false
+                });
+            }
+        }
+        self.jobs.retain(|_, job| job.ended.is_none_or(|ended| ended.elapsed() < KEPT_AFTER_END));
+        let ended: Vec<QueuedJobId> = self.jobs.iter().filter(|(_, job)| job.ended.is_some()).map(|(id, _)| *id).collect();
+        for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
+            self.jobs.remove(id);
+        }
+        self.disconnects.retain(|_, at| at.elapsed() < KEPT_AFTER_END);
+    }
+}
