@@ -1,7 +1,7 @@
 //! The prompt and the negative prompt: fields that colour what is not words, and say what is wrong.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use eframe::egui::cache::{ComputerMut, FrameCache};
 use eframe::egui::text::{CCursor, CCursorRange, TextFormat};
@@ -155,7 +155,7 @@ fn point_at_phrase(field: &Response, (galley, place): (&Galley, Pos2), text: &st
     let at = field.hover_pos().filter(|_| !is_pressed).map(|at| at - place).filter(|at| galley.rect.contains(at.to_pos2()));
     let phrase = at.and_then(|at| {
         let byte = byte_of_letter(text, galley.cursor_from_pos(at).index.0);
-        Phrase::at(&read_prompt(&field.ctx, text).phrases, byte).cloned()
+        Phrase::at(read_prompt(&field.ctx, text).phrases_of(text), byte).cloned()
     });
     if phrase != state.phrases.pointed {
         commands.push(phrases::Command::Point(phrase));
@@ -233,10 +233,18 @@ struct ReadPrompt {
     faults: Vec<Range<usize>>,
     /// What is wrong first, in a sentence.
     sentence: Option<String>,
-    /// What can be taken out.
-    phrases: Vec<Phrase>,
+    /// What can be taken out, once somebody points at it.
+    phrases: OnceLock<Vec<Phrase>>,
     /// What a model reads as words, without names of files and lists, marks and what is switched off.
     words: String,
+}
+
+impl ReadPrompt {
+    /// What can be taken out. `text`: what it was read from.
+    fn phrases_of(&self, text: &str) -> &[Phrase] {
+        let all = || if text.len() > MAX_COLOURED { Vec::new() } else { Prompt::parse(text).phrases() };
+        self.phrases.get_or_init(all)
+    }
 }
 
 #[derive(Default)]
@@ -273,7 +281,7 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
             faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
             sentence,
-            phrases: prompt.phrases(),
+            phrases: OnceLock::new(),
         })
     }
 }
