@@ -36,14 +36,17 @@ use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
-use atelier_core::words::Prompt;
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, seed_after};
+use atelier_core::words::{Prompt, prompt_lines};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
 use atelier_library::Example;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
+
+/// Prompts of a list that are added at once: the window waits for it.
+const MAX_LISTED: usize = 1_000;
 
 /// Reads the lists that complete prompts.
 pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
@@ -74,6 +77,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
             }
         }
+        Command::EnqueueLines => {
+            let prompts = prompt_lines(&context.shared.next.recipe.prompt).map(str::to_owned).collect();
+            enqueue_prompts(state, prompts, context);
+        }
+        Command::EnqueueFile => enqueue_file(context),
         Command::MakeExample(example) => make_example(state, *example, context),
         Command::SetCount(count) => {
             context.shared.counts_automatically = count.is_none();
@@ -415,6 +423,37 @@ fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     }
     state.prompts.remember(&recipe.prompt);
     add_chosen(state, recipe, lane, context);
+}
+
+/// Asks for a list of prompts, and adds a picture of each.
+fn enqueue_file(context: &mut Context<'_>) {
+    let dialog = FileDialog::file(tr!("create-choose-a-list-of")).filter(tr!("create-text-files"), &["txt"]);
+    choose_one(dialog.filter(tr!("create-all-files"), &["*"]), context, |path, _, context| {
+        context.run(
+            Worker::Files,
+            move || work::read_prompts(&path),
+            |prompts, features, context| match prompts {
+                Ok(prompts) => enqueue_prompts(features.create, prompts, context),
+                Err(sentence) => context.notice(sentence),
+            },
+        );
+    });
+}
+
+/// Adds a picture of each of these prompts to the end of the queue. A seed that is kept goes on from
+/// one to the next.
+fn enqueue_prompts(state: &mut State, prompts: Vec<String>, context: &mut Context<'_>) {
+    if prompts.is_empty() {
+        return context.notice(tr!("create-no-line-has-a"));
+    }
+    let Some(recipe) = asked_recipe(state, context) else { return };
+    let (count, left) = (prompts.len().min(MAX_LISTED), prompts.len().saturating_sub(MAX_LISTED));
+    for (by, prompt) in (0..).zip(prompts.into_iter().take(MAX_LISTED)) {
+        let seed = if recipe.seed < 0 { recipe.seed } else { seed_after(recipe.seed, by) };
+        let of_line = Recipe { prompt, seed, batch_count: 1, ..recipe.clone() };
+        for_each_start(state, of_line, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
+    }
+    context.notice(if left > 0 { tr!("create-the-first-prompts-are", count, left) } else { tr!("create-prompts-are-in-the", count) });
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {
