@@ -203,8 +203,8 @@ impl App {
         let folder = self.paths.data.join(WILDCARDS_FOLDER);
         let chosen = blocking(move || {
             let mut lists = WildcardLists::default();
-            if wish.names_wildcards() && folder.is_dir() {
-                let (read, unread) = WildcardLists::read(&[folder]);
+            if wish.names_wildcards() {
+                let (read, unread) = WildcardLists::read_beside(Some(&folder), &[]);
                 lists = read;
                 // Places on this disk are nothing for clients.
                 for sentence in unread {

@@ -25,7 +25,7 @@ use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::templates::{add_chosen, tell_unread};
 use crate::gui::create::view::prompt_field;
-use crate::gui::create::word_lists::WordLists;
+use crate::gui::create::word_lists::{WordLists, model_folders};
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
@@ -42,6 +42,7 @@ use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
 use atelier_library::Example;
+use atelier_library::disk::WildcardLists;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
 
@@ -58,6 +59,20 @@ pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<
             features.create.word_lists = lists;
             tell_unread(unread, context);
         },
+    );
+}
+
+/// Reads the names of lists of words again, whenever folders of models are others than before.
+fn refresh_list_names(state: &mut State, context: &Context<'_>) {
+    if model_folders(context.shared).eq(&state.list_places) {
+        return;
+    }
+    state.list_places = model_folders(context.shared).cloned().collect();
+    let (own, models) = (state.wildcards.clone(), state.list_places.clone());
+    context.run(
+        Worker::Files,
+        move || WildcardLists::read_beside(own.as_deref(), &models).0,
+        |lists, features, _| features.create.word_lists.wildcards = lists.names().map(str::to_owned).collect(),
     );
 }
 
@@ -516,6 +531,7 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
 
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
+    refresh_list_names(state, context);
     let recipe = &context.shared.next.recipe;
     let loras = recipe.loras.iter().map(|lora| lora.path.as_path()).chain(recipe.embeddings.iter().map(PathBuf::as_path));
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));
