@@ -176,7 +176,7 @@ mod tests {
         let rows = galley.rows.iter().map(|placed| &placed.row);
         let of_row = rows.flat_map(|row| {
             let drawn = row.glyphs.iter().filter(|glyph| !glyph.uv_rect.is_nothing());
-            drawn.map(|glyph| (glyph.chr, row.visuals.mesh.vertices[glyph.first_vertex as usize].color))
+            drawn.map(move |glyph| (glyph.chr, row.visuals.mesh.vertices[glyph.first_vertex as usize].color))
         });
         of_row.collect()
     }
