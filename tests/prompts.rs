@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe};
 use atelier_library::BUILTIN_VARIABLE;
+use atelier_media::read_metadata;
 use support::engine::Engine;
 use support::{files, folder, recipe};
 use testkit::families;
@@ -211,5 +212,29 @@ fn a_file_or_standard_input_holds_a_prompt_of_a_megabyte() {
         let (status, told) = said(command, "");
         assert_eq!(status, Some(2), "{}: {told}", source.display());
         assert!(told.contains(&*source.to_string_lossy()) && told.contains(words), "{}: {told}", source.display());
+    }
+}
+
+#[test]
+fn what_a_template_chose_is_told_and_made_again_from_the_picture() {
+    let home = folder("template");
+    let template = "{red|blue} lake";
+    let mut command = atelier(&home, "generate");
+    command.args(["-p", template]);
+    let (status, told) = said(command, "");
+    assert_eq!(status, Some(0), "{told}");
+    let chosen = ["red lake", "blue lake"].into_iter().find(|words| told.contains(&format!("Prompt of seed 7: {words}")));
+    let chosen = chosen.unwrap_or_else(|| panic!("nothing is told: {told}"));
+    let (picture, first) = (home.join("picture.png"), home.join("first.png"));
+    fs::rename(&picture, &first).unwrap();
+    let stored = read_metadata(&first).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe;
+    assert_eq!((stored.prompt.as_str(), stored.template.as_str(), stored.seed), (chosen, template, 7));
+    let pixels = |path: &Path| image::open(path).unwrap().into_rgb8();
+    for words in [["--like", first.to_str().unwrap()], ["-p", chosen]] {
+        let mut command = atelier(&home, "generate");
+        command.args(words);
+        let (status, told) = said(command, "");
+        assert!(status == Some(0) && !told.contains("Prompt of seed"), "{words:?}: {told}");
+        assert!(pixels(&picture) == pixels(&first), "{words:?}");
     }
 }

@@ -17,7 +17,7 @@ use unicode_bidi::{BidiClass, BidiInfo, bidi_class};
 /// Galleys in reading order that are kept: those of a few frames' fields and labels.
 const MAX_KEPT: usize = 16;
 /// Vertices of a glyph that is drawn.
-const VERTICES: usize = 4;
+pub(crate) const VERTICES: usize = 4;
 /// The first letter that is written from right to left, of Hebrew: most texts have none, and are
 /// looked through quickly.
 const FIRST: char = '\u{590}';

@@ -173,6 +173,7 @@ pub(crate) async fn enlarge(app: &SharedApp, owner: &Owner, id: &str, scale: f32
     let upscaler = first.map_or_else(UpscalerName::default, UpscalerName::Model);
     let wish = Wish {
         prompt: settings.prompt.unwrap_or_default(),
+        has_chosen_words: true,
         ..Wish::enlarging(pixels, HiresWish { scale, upscaler, ..HiresWish::default() }, Vec::new())
     };
     let mut made = app.make(owner, wish).await?;

@@ -6,7 +6,7 @@ use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend,
     shaped_as,
 };
-use atelier_core::words::take_loras_if;
+use atelier_core::words::{Wildcards, take_loras_if};
 use atelier_studio::next_recipe::add_named_loras;
 
 use super::error::Failure;
@@ -26,6 +26,10 @@ pub(crate) struct Wish {
     pub(crate) model: Option<String>,
     pub(crate) prompt: String,
     pub(crate) negative_prompt: String,
+    /// The prompt before something in it was chosen; empty where nothing was.
+    pub(crate) template: String,
+    /// Nothing in the prompts is to be chosen: it was, where they come from.
+    pub(crate) has_chosen_words: bool,
     pub(crate) width: Option<u32>,
     pub(crate) height: Option<u32>,
     pub(crate) steps: Option<u32>,
@@ -92,6 +96,36 @@ impl Wish {
         {
             self.references.insert(0, image);
         }
+    }
+
+    /// True where lists of words are to be read before something is chosen.
+    pub(crate) fn names_wildcards(&self) -> bool {
+        !self.has_chosen_words && self.words().names_wildcards()
+    }
+
+    /// Chooses in its prompts, with a note: the same for all of its pictures, by the seed of the first.
+    /// `random`: that seed where none was asked for.
+    pub(crate) fn choose_words(mut self, random: i64, lists: &dyn Wildcards) -> Result<Self, Failure> {
+        let words = self.words();
+        if self.has_chosen_words || !words.is_template() {
+            return Ok(self);
+        }
+        let chosen = words.choose_pictures(random, lists);
+        if let Some(fault) = chosen.faults.into_iter().next() {
+            return Err(Failure::invalid("prompt", fault));
+        }
+        let Some(Recipe { prompt, negative_prompt, template, seed, .. }) = chosen.recipes.into_iter().next() else { return Ok(self) };
+        self.notes.push(match self.pictures {
+            Some(count @ 2..) => format!("Prompt of all {count} pictures: {prompt}"),
+            _ => format!("Prompt of seed {seed}: {prompt}"),
+        });
+        Ok(Self { prompt, negative_prompt, template, seed: Some(seed), ..self })
+    }
+
+    /// Its prompts, as those of one picture.
+    fn words(&self) -> Recipe {
+        let (prompt, negative_prompt) = (self.prompt.clone(), self.negative_prompt.clone());
+        Recipe { prompt, negative_prompt, seed: self.seed.unwrap_or(-1), ..Recipe::default() }
     }
 }
 
@@ -170,6 +204,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     }
     notes.extend(unknown.into_iter().map(|name| format!("There is no LoRA named {name} here; its tag stays in the prompt.")));
     recipe.negative_prompt = wish.negative_prompt;
+    recipe.template = wish.template;
 
     recipe.width = wish.width.unwrap_or(recipe.width);
     recipe.height = wish.height.unwrap_or(recipe.height);
@@ -259,6 +294,7 @@ mod tests {
 
     use super::*;
     use atelier_core::recipe::ModelFiles;
+    use atelier_core::words::NoWildcards;
     use atelier_library::{Defaults, Runnable};
 
     fn list(defaults: Defaults) -> ModelList {
@@ -328,6 +364,28 @@ mod tests {
         assert_eq!((made.prompt.as_str(), made.loras), ("a lake", vec![ink]));
         let wish = Wish { loras: vec![("nobody".into(), 1.0)], ..Wish::default() };
         assert!(matches!(make(wish, &list, None, None), Err(Failure::NotFound { what: "LoRA", .. })));
+    }
+
+    #[test]
+    fn what_is_chosen_in_a_prompt_follows_from_the_seed_and_is_told() {
+        let of = |prompt: &str| Wish { prompt: prompt.into(), seed: Some(3), ..Wish::default() };
+        let template = "{red|blue} lake <lora:ink:0.5>";
+        let chosen = of(template).choose_words(9, &NoWildcards).unwrap();
+        let colour = chosen.prompt.split(' ').next().unwrap().to_owned();
+        assert!(["red", "blue"].contains(&colour.as_str()), "{}", chosen.prompt);
+        assert_eq!(chosen.notes, [format!("Prompt of seed 3: {colour} lake <lora:ink:0.5>")]);
+        assert_eq!(of(template).choose_words(10, &NoWildcards).unwrap().prompt, chosen.prompt, "the same seed chooses the same");
+        let made = make(chosen, &list(Defaults::default()), None, None).unwrap().recipe;
+        assert_eq!((made.prompt, made.template.as_str(), made.seed), (format!("{colour} lake"), template, 3));
+        let several = Wish { seed: Some(-1), pictures: Some(4), ..of("a {lake|lake}") }.choose_words(9, &NoWildcards).unwrap();
+        assert_eq!((several.seed, several.notes), (Some(9), vec!["Prompt of all 4 pictures: a lake".to_owned()]));
+        for wish in [of("a {lake}"), Wish { has_chosen_words: true, ..of("{red|blue} __colour__") }] {
+            assert!(!wish.names_wildcards());
+            let same = wish.clone().choose_words(9, &NoWildcards).unwrap();
+            assert_eq!((same.prompt, same.template.as_str(), same.notes.len()), (wish.prompt, "", 0));
+        }
+        assert!(of("a __colour__ lake").names_wildcards());
+        assert!(matches!(of("a __colour__ lake").choose_words(9, &NoWildcards), Err(Failure::Invalid(_))));
     }
 
     #[test]

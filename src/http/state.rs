@@ -12,6 +12,7 @@ use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError, Trash, TrashReport};
 use atelier_library::check_files;
+use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
 use atelier_media::{ExportFormat, ExportedBytes};
 use atelier_peers::StudioId;
 use parking_lot::Mutex;
@@ -178,6 +179,7 @@ impl App {
 
     /// The recipe of a wish.
     pub(crate) async fn make(self: &Arc<Self>, owner: &Owner, wish: Wish) -> Result<ResolvedWish, Failure> {
+        let wish = self.with_chosen_words(wish).await?;
         let mut list = self.models().await?;
         if wish.model.as_deref().is_some_and(|name| list.model(name).is_none()) {
             // It may have been added since.
@@ -194,6 +196,24 @@ impl App {
             }
         }
         Ok(made)
+    }
+
+    /// A wish with what is chosen in its prompts; lists of words are those of this computer.
+    async fn with_chosen_words(&self, wish: Wish) -> Result<Wish, Failure> {
+        let folder = self.paths.data.join(WILDCARDS_FOLDER);
+        let chosen = blocking(move || {
+            let mut lists = WildcardLists::default();
+            if wish.names_wildcards() {
+                let (read, unread) = WildcardLists::read_beside(Some(&folder), &[]);
+                lists = read;
+                // Places on this disk are nothing for clients.
+                for sentence in unread {
+                    tracing::warn!("{sentence}");
+                }
+            }
+            wish.choose_words(i64::from(rand::random::<u32>()), &lists)
+        });
+        chosen.await?
     }
 
     /// Adds a job for this owner, whose client waits for it.

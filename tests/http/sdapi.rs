@@ -136,6 +136,21 @@ fn every_list_answers_as_clients_read_it() {
 }
 
 #[test]
+fn what_is_chosen_in_a_prompt_is_told_and_makes_the_picture_of_its_words() {
+    let studio = Studio::open();
+    let ask = |prompt: &str| post(studio.address(), "/sdapi/v1/txt2img", &small(prompt));
+    let chosen = ask("{red|blue} lake # mine").ok();
+    let info: Value = serde_json::from_str(chosen["info"].as_str().unwrap()).unwrap();
+    let prompt = info["prompt"].as_str().unwrap();
+    assert!(["red lake", "blue lake"].contains(&prompt), "{info}");
+    assert!(info["atelier"]["notes"].to_string().contains(&format!("Prompt of seed 42: {prompt}")), "{info}");
+    let alone = ask(prompt).ok();
+    let pixels = |answer: &Value| image::load_from_memory(&bytes(&answer["images"][0])).unwrap().into_rgb8();
+    assert!(pixels(&chosen) == pixels(&alone));
+    assert_eq!(ask("a __colour__ lake").status, 422, "nobody has such a list");
+}
+
+#[test]
 fn a_picture_begins_with_another_one_and_is_inpainted() {
     let studio = Studio::open();
     let address = studio.address();

@@ -2,6 +2,7 @@
 
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::{Rgb8, Sampler, Scheduler};
+use atelier_core::words::Prompt;
 use atelier_media::{ExportFormat, PictureError, export_pixels};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -66,6 +67,10 @@ impl JobRequest {
         let mut body = Map::new();
         body.insert("prompt".to_owned(), json!(self.prompt));
         body.insert("negative_prompt".to_owned(), json!(self.negative_prompt));
+        // What was chosen may have braces that are letters.
+        if [&self.prompt, &self.negative_prompt].iter().any(|prompt| Prompt::parse(prompt).is_template()) {
+            body.insert("words_are_chosen".to_owned(), json!(true));
+        }
         body.insert("sample_params".to_owned(), Value::Object(sample));
         body.insert("batch_count".to_owned(), json!(self.pictures));
         body.insert("output_format".to_owned(), json!("png"));
@@ -236,6 +241,8 @@ mod tests {
         let expected = json!({"prompt": "a lake", "negative_prompt": "", "batch_count": 1, "output_format": "png",
             "sample_params": {"guidance": {}}});
         assert_eq!(request.body().unwrap(), expected);
+        let braces = JobRequest { prompt: "a {lake|sea}".into(), ..request.clone() };
+        assert_eq!(braces.body().unwrap()["words_are_chosen"], true, "they were letters here");
         let image = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap();
         let request = JobRequest {
             model: Some("Dream".into()),

@@ -8,7 +8,7 @@ use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{Recipe, seed_after};
-use atelier_core::words::{LoraTag, take_loras};
+use atelier_core::words::{LoraTag, prompt_lines, take_loras};
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
 use atelier_studio::next_recipe::add_named_loras;
 
@@ -84,7 +84,7 @@ fn pictures(
 
 fn prompts(file: &Path) -> Result<Vec<String>, UsageError> {
     let text = prompt_files::read_text(file)?;
-    let lines: Vec<String> = text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let lines: Vec<String> = prompt_lines(&text).map(str::to_owned).collect();
     if lines.is_empty() {
         return Err(UsageError::NoPrompts(file.to_owned()));
     }

@@ -46,6 +46,10 @@ pub(crate) struct Chip {
 #[must_use]
 pub(crate) fn chips(text: &str, steps: u32, embeddings: &[String], lora: impl Fn(&str) -> Standing) -> Vec<Chip> {
     const PREFIX: &str = "embedding:";
+    // It is asked with each key, and few prompts name a file.
+    if embeddings.is_empty() && !text.contains('<') && !text.contains(PREFIX) {
+        return Vec::new();
+    }
     let prompt = Prompt::parse(text);
     let changes = prompt.step_changes();
     let chip = |range: Range<usize>, name: String, strengths, standing| Chip {

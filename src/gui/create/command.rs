@@ -20,6 +20,7 @@ use crate::gui::viewport::View;
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
+use atelier_core::words::prompt_lines;
 use atelier_engine::JobId;
 use atelier_gallery::PictureId;
 use atelier_language::tr;
@@ -33,6 +34,10 @@ pub enum Command {
     Generate,
     /// Make pictures with the recipe shown once nothing else waits.
     Enqueue,
+    /// Make a picture of each line of the prompt once nothing else waits.
+    EnqueueLines,
+    /// Make a picture of each line of a text file once nothing else waits.
+    EnqueueFile,
     /// Make pictures with the prompt shown once this model of the catalogue is on this disk.
     GenerateOnceHere {
         /// Its name in the catalogue.
@@ -287,6 +292,8 @@ impl FeatureCommand for Command {
         Self::ResetSettings,
         Self::UseBuiltin,
         Self::UseOwnFiles,
+        Self::EnqueueLines,
+        Self::EnqueueFile,
         Self::ClearQueue,
         Self::AddLora,
         Self::AddEmbedding,
@@ -316,6 +323,8 @@ impl FeatureCommand for Command {
         match self {
             Self::Generate => (tr!("create-generate"), tr!("create-generate-pictures-with-these")),
             Self::Enqueue => (tr!("create-add-to-queue"), tr!("create-add-pictures-with-these")),
+            Self::EnqueueLines => (tr!("create-add-a-picture-for"), tr!("create-each-line-that-is")),
+            Self::EnqueueFile => (tr!("create-add-prompts-from-a"), tr!("create-each-line-of-a")),
             Self::GenerateOnceHere { .. } => (tr!("create-generate-after-the-download"), tr!("create-generate-pictures-with-your")),
             Self::GenerateWith(_) => (tr!("create-generate"), tr!("create-generate-pictures-with-these-settings")),
             Self::Cancel => (tr!("common-cancel"), tr!("create-stop-the-current-picture")),
@@ -421,6 +430,15 @@ impl FeatureCommand for Command {
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Generate | Self::Enqueue => shared.next.ready_anywhere().map_err(UnmetRequirement::sentence),
+            Self::EnqueueLines => {
+                shared.next.ready_anywhere().map_err(UnmetRequirement::sentence)?;
+                prompt_lines(&shared.next.recipe.prompt).nth(1).map(drop).ok_or(tr!("create-the-prompt-has-one"))
+            }
+            Self::EnqueueFile => match shared.next.ready_anywhere() {
+                // Those of the file take the place of the prompt.
+                Ok(()) | Err(UnmetRequirement::Prompt) => (!shared.dialog_open).then_some(()).ok_or(tr!("common-a-file-dialog-is")),
+                Err(unmet) => Err(unmet.sentence()),
+            },
             Self::Cancel => shared.jobs.running().map(drop).ok_or(tr!("create-nothing-is-being-generated")),
             Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or(tr!("create-nothing-waits")),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or(tr!("create-already-finished")),

@@ -231,6 +231,10 @@ fn earlier_track(recipe: &Recipe) -> Option<Track> {
 
 /// A track for each change of words, and one for those that take turns.
 fn word_tracks(text: &str, name: &str, border: fn(usize) -> Border, steps: u32) -> Vec<Track> {
+    // It is asked with each key, and few prompts have brackets of steps.
+    if !text.contains('[') {
+        return Vec::new();
+    }
     let prompt = Prompt::parse(text);
     let words = |range: Range<usize>| text.get(range).unwrap_or_default().trim().to_owned();
     let of_change = |StepChange { group, before, after, when, .. }: StepChange| {

@@ -58,7 +58,9 @@ pub struct State {
     pub pictures_folder: PathBuf,
     /// Folder of lists of words that prompts name; `None` where this person has no folders.
     pub wildcards: Option<PathBuf>,
-    /// What completes prompts, as it was when the window opened.
+    /// Folders of models beside which lists of words were looked for.
+    pub(crate) list_places: Vec<PathBuf>,
+    /// What completes prompts.
     pub word_lists: WordLists,
     /// The prompts in tokens of the chosen model.
     pub tokens: TokenCounts,
@@ -127,6 +129,7 @@ impl State {
             shows_notes: true,
             pictures_folder,
             wildcards: None,
+            list_places: Vec::new(),
             word_lists: WordLists::default(),
             tokens: TokenCounts::default(),
             prompts: PromptHistory::default(),

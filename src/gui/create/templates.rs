@@ -1,10 +1,9 @@
 //! Pictures of a prompt in which something is chosen: each is a job of its own.
 
-use std::path::PathBuf;
-
 use crate::gui::context::Context;
 use crate::gui::create::jobs::add_job;
 use crate::gui::create::state::State;
+use crate::gui::create::word_lists::model_folders;
 use crate::gui::shared::random_seed;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::Recipe;
@@ -27,10 +26,10 @@ pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mu
     if !recipe.names_wildcards() {
         return choose(state, &recipe, lane, &NoWildcards, context);
     }
-    let folders: Vec<PathBuf> = state.wildcards.iter().cloned().collect();
+    let (own, models) = (state.wildcards.clone(), model_folders(context.shared).cloned().collect::<Vec<_>>());
     context.run(
         Worker::Files,
-        move || WildcardLists::read(&folders.into_iter().filter(|it| it.is_dir()).collect::<Vec<_>>()),
+        move || WildcardLists::read_beside(own.as_deref(), &models),
         move |(lists, unread), features, context| {
             tell_unread(unread, context);
             choose(features.create, &recipe, lane, &lists, context);

@@ -25,7 +25,7 @@ use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::templates::{add_chosen, tell_unread};
 use crate::gui::create::view::prompt_field;
-use crate::gui::create::word_lists::WordLists;
+use crate::gui::create::word_lists::{WordLists, model_folders};
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
@@ -36,14 +36,18 @@ use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
-use atelier_core::words::Prompt;
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, seed_after};
+use atelier_core::words::{Prompt, prompt_lines};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
 use atelier_library::Example;
+use atelier_library::disk::WildcardLists;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
+
+/// Prompts of a list that are added at once: the window waits for it.
+const MAX_LISTED: usize = 1_000;
 
 /// Reads the lists that complete prompts.
 pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
@@ -55,6 +59,20 @@ pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<
             features.create.word_lists = lists;
             tell_unread(unread, context);
         },
+    );
+}
+
+/// Reads the names of lists of words again, whenever folders of models are others than before.
+fn refresh_list_names(state: &mut State, context: &Context<'_>) {
+    if model_folders(context.shared).eq(&state.list_places) {
+        return;
+    }
+    state.list_places = model_folders(context.shared).cloned().collect();
+    let (own, models) = (state.wildcards.clone(), state.list_places.clone());
+    context.run(
+        Worker::Files,
+        move || WildcardLists::read_beside(own.as_deref(), &models).0,
+        |lists, features, _| features.create.word_lists.wildcards = lists.names().map(str::to_owned).collect(),
     );
 }
 
@@ -74,6 +92,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 for_each_start(state, recipe, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
             }
         }
+        Command::EnqueueLines => {
+            let prompts = prompt_lines(&context.shared.next.recipe.prompt).map(str::to_owned).collect();
+            enqueue_prompts(state, prompts, context);
+        }
+        Command::EnqueueFile => enqueue_file(context),
         Command::MakeExample(example) => make_example(state, *example, context),
         Command::SetCount(count) => {
             context.shared.counts_automatically = count.is_none();
@@ -418,6 +441,37 @@ fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     add_chosen(state, recipe, lane, context);
 }
 
+/// Asks for a list of prompts, and adds a picture of each.
+fn enqueue_file(context: &mut Context<'_>) {
+    let dialog = FileDialog::file(tr!("create-choose-a-list-of")).filter(tr!("create-text-files"), &["txt"]);
+    choose_one(dialog.filter(tr!("create-all-files"), &["*"]), context, |path, _, context| {
+        context.run(
+            Worker::Files,
+            move || work::read_prompts(&path),
+            |prompts, features, context| match prompts {
+                Ok(prompts) => enqueue_prompts(features.create, prompts, context),
+                Err(sentence) => context.notice(sentence),
+            },
+        );
+    });
+}
+
+/// Adds a picture of each of these prompts to the end of the queue. A seed that is kept goes on from
+/// one to the next.
+fn enqueue_prompts(state: &mut State, prompts: Vec<String>, context: &mut Context<'_>) {
+    if prompts.is_empty() {
+        return context.notice(tr!("create-no-line-has-a"));
+    }
+    let Some(recipe) = asked_recipe(state, context) else { return };
+    let (count, left) = (prompts.len().min(MAX_LISTED), prompts.len().saturating_sub(MAX_LISTED));
+    for (by, prompt) in (0..).zip(prompts.into_iter().take(MAX_LISTED)) {
+        let seed = if recipe.seed < 0 { recipe.seed } else { seed_after(recipe.seed, by) };
+        let of_line = Recipe { prompt, seed, batch_count: 1, ..recipe.clone() };
+        for_each_start(state, of_line, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
+    }
+    context.notice(if left > 0 { tr!("create-the-first-prompts-are", count, left) } else { tr!("create-prompts-are-in-the", count) });
+}
+
 fn cancel(id: JobId, context: &mut Context<'_>) {
     if let Some(job) = context.shared.jobs.get_mut(id) {
         job.stopping = true;
@@ -478,6 +532,7 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
 
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
+    refresh_list_names(state, context);
     let recipe = &context.shared.next.recipe;
     let loras = recipe.loras.iter().map(|lora| lora.path.as_path()).chain(recipe.embeddings.iter().map(PathBuf::as_path));
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));

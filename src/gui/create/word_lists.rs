@@ -1,11 +1,17 @@
 //! Lists of words and tags of this person, which complete prompts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::gui::shared::Shared;
 use atelier_library::disk::WildcardLists;
 use atelier_studio::tags::TagList;
 
-/// Lists as they were when the window opened.
+/// Folders of models of other programs, which may have lists of words too.
+pub(crate) fn model_folders(shared: &Shared) -> impl Iterator<Item = &PathBuf> {
+    shared.library.folders.iter().filter(|folder| !folder.is_own).map(|folder| &folder.path)
+}
+
+/// Lists as they were when the window opened, and when folders of models were added.
 #[derive(Debug, Default)]
 pub struct WordLists {
     /// Names of lists of words.
@@ -18,8 +24,7 @@ impl WordLists {
     /// Reads the lists of these folders. Returns a sentence for each file of tags that could not be
     /// read; those of lists are told once a prompt names one. Blocks.
     pub(crate) fn read(wildcards: Option<&Path>, tags: Option<&Path>) -> (Self, Vec<String>) {
-        let folders: Vec<_> = wildcards.into_iter().map(Path::to_owned).collect();
-        let (lists, _) = WildcardLists::read(&folders);
+        let (lists, _) = WildcardLists::read_beside(wildcards, &[]);
         let (tags, unread) = tags.map(TagList::read).unwrap_or_default();
         (Self { wildcards: lists.names().map(str::to_owned).collect(), tags }, unread)
     }

@@ -1,7 +1,8 @@
 //! Work of the Create view for the worker of files. All of it blocks; nothing here knows the state
 //! or draws.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use atelier_core::advice::Advice;
 use atelier_core::paths::{self, Paths};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::words::prompt_lines;
 use atelier_engine::Picture;
 use atelier_language::tr;
 use atelier_library::diffusers_files;
@@ -48,6 +50,20 @@ fn expanded(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
         let files = diffusers_files(&path);
         if files.is_empty() { vec![path] } else { files }
     })
+}
+
+/// The prompts of a text file, one a line. `Err`: why there are none, in a sentence.
+pub(crate) fn read_prompts(path: &Path) -> Result<Vec<String>, String> {
+    /// A larger file is no text of prompts.
+    const MAX_MIB: u64 = 16;
+    let failed = |error: io::Error| tr!("create-cannot-be-read", path = path.display(), error);
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take((MAX_MIB << 20) + 1).read_to_end(&mut bytes).map_err(failed)?;
+    // UTF-16 without a mark is valid UTF-8 with NUL characters, which no prompt has.
+    let is_of_prompts = |text: &String| text.len() as u64 <= MAX_MIB << 20 && !text.contains('\0');
+    let text = String::from_utf8(bytes).ok().filter(is_of_prompts);
+    let text = text.ok_or_else(|| tr!("create-is-not-a-text", path = path.display(), mib = MAX_MIB))?;
+    Ok(prompt_lines(text.trim_start_matches('\u{feff}')).map(str::to_owned).collect())
 }
 
 /// Of these files, those that are not there.
@@ -147,6 +163,22 @@ mod tests {
         let recipe = Recipe { prompt: "a lake at dawn".into(), ..Recipe::default() };
         let kept = results::store_picture(folder.path(), &recipe, info, &[], &picture(8)).unwrap();
         (folder, kept)
+    }
+
+    #[test]
+    fn a_list_has_a_prompt_in_each_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("list.txt");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&list, bytes).unwrap();
+            read_prompts(&list)
+        };
+        assert_eq!(read("\u{feff}a lake\r\n\n  a hut \n".as_bytes()), Ok(vec!["a lake".to_owned(), "a hut".to_owned()]));
+        assert_eq!(read(b"\n \n"), Ok(Vec::new()));
+        for bytes in [&b"a\0"[..], b"\xfc", &vec![b'a'; (16 << 20) + 1]] {
+            assert!(read(bytes).unwrap_err().contains("not a text file"));
+        }
+        assert!(read_prompts(&folder.path().join("none.txt")).unwrap_err().contains("cannot be read"));
     }
 
     fn saved_at(result: Result<SaveResult, FileError>) -> PathBuf {

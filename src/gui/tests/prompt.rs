@@ -5,7 +5,7 @@ use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
 use crate::gui::theme;
 use atelier_library::{ModelCard, ModelKind};
-use atelier_studio::library_service::LibrarySnapshot;
+use atelier_studio::library_service::{FolderSummary, LibrarySnapshot};
 use atelier_studio::tags::TagList;
 
 /// A window whose prompt has the keyboard, with the caret behind its last word.
@@ -117,6 +117,23 @@ fn a_name_is_completed_by_keys() {
     studio.press(Modifiers::NONE, Key::Enter);
     type_on(&mut studio, "salt");
     assert_eq!(offers(&studio), ["red sea"], "by another name of it");
+}
+
+#[test]
+fn lists_of_another_program_are_read_beside_its_models() {
+    let program = tempfile::tempdir().unwrap();
+    let [models, lists] = ["models", "extensions/sd-dynamic-prompts/wildcards"].map(|name| program.path().join(name));
+    for folder in [&models, &lists] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(lists.join("colour.txt"), "red\n").unwrap();
+    let mut studio = writing("a __colour__ lake");
+    let folder = FolderSummary { path: models, layout: "A1111", files: 0, bytes: 0, is_own: false };
+    let library = LibrarySnapshot { folders: vec![folder], ..LibrarySnapshot::default() };
+    studio.app_mut().state.shared.library = Arc::new(library);
+    studio.until("the names of lists", |app| app.state.create.word_lists.wildcards == ["colour"]);
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.until("the chosen words", |app| app.state.shared.queue.rows.iter().any(|row| row.job.recipe.prompt == "a red lake"));
 }
 
 #[test]

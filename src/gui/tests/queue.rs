@@ -33,6 +33,21 @@ fn state_of(studio: &Studio, prompt: &str) -> Option<JobState> {
 }
 
 #[test]
+fn each_line_of_a_prompt_is_a_picture_of_its_own() {
+    let mut studio = Studio::open(Recipe { prompt: "a lake\n\n  a hut \na fox".into(), seed: 5, batch_count: 4, ..ready() });
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("for each line of the prompt");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    until_prompts(&mut studio, &["a lake", "a hut", "a fox"]);
+    let rows = &studio.app().state.shared.queue.rows;
+    let made: Vec<(i64, u32)> = rows.iter().map(|row| (row.job.recipe.seed, row.job.recipe.batch_count)).collect();
+    assert_eq!(made, [(5, 1), (6, 1), (7, 1)]);
+    assert!(studio.sees("3 prompts are in the queue"));
+    assert_eq!(studio.app().state.shared.next.recipe.prompt.lines().count(), 4, "the prompt stays");
+}
+
+#[test]
 fn the_panel_opens_by_key_and_button_and_says_when_nothing_waits() {
     let mut studio = Studio::open(ready());
     assert!(!studio.sees("Nothing waits"));

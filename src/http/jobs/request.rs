@@ -37,6 +37,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
         model: it.word("model"),
         prompt: it.text("prompt").unwrap_or_default(),
         negative_prompt: it.text("negative_prompt").unwrap_or_default(),
+        has_chosen_words: it.flag("words_are_chosen") == Some(true),
         width: it.within("width", SIDES),
         height: it.within("height", SIDES),
         seed: it.whole("seed"),

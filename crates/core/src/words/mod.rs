@@ -41,3 +41,8 @@ pub use typed_name::{NameKind, TypedName};
 pub const MAX_DEPTH: usize = 64;
 /// Faults of a prompt that are told.
 const MAX_FAULTS: usize = 1_000;
+
+/// The prompts of a list, one a line: without empty lines, and without blanks at the ends.
+pub fn prompt_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}

@@ -779,3 +779,18 @@ create-guidance-range = Guidance, Bereich { $number }
 create-add-a-range-of = Einen Bereich von Schritten mit anderer Guidance hinzufügen.
 create-guidance-in-these-steps = Guidance in diesen Schritten; 1 schaltet sie aus und halbiert deren Zeit. Die übrigen Schritte haben die Guidance der Einstellungen.
 create-remove-this-range-of = „{ $name }“ entfernen.
+create-add-a-picture-for = Für jede Zeile des Prompts ein Bild einreihen
+create-each-line-that-is = Jede Zeile, die nicht leer ist, ist ein eigener Prompt: ein Bild mit diesen Einstellungen am Ende der Warteschlange.
+create-add-prompts-from-a = Prompts aus einer Datei einreihen…
+create-each-line-of-a = Jede Zeile einer Textdatei ist ein eigener Prompt: ein Bild mit diesen Einstellungen am Ende der Warteschlange.
+create-the-prompt-has-one = Der Prompt hat eine Zeile. Mehrere schreiben oder einfügen.
+create-choose-a-list-of = Eine Liste von Prompts wählen
+create-text-files = Textdateien
+create-no-line-has-a = Keine Zeile enthält einen Prompt.
+create-prompts-are-in-the = { $count ->
+        [one] Ein Prompt ist eingereiht.
+       *[other] { $count } Prompts sind eingereiht.
+    }
+create-the-first-prompts-are = Die ersten { $count } Prompts sind eingereiht; { $left } weitere wurden ausgelassen.
+create-cannot-be-read = { $path } kann nicht gelesen werden: { $error }.
+create-is-not-a-text = { $path } ist keine Textdatei in UTF-8 von höchstens { $mib } MiB.

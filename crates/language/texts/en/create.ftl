@@ -755,3 +755,18 @@ create-guidance-range = Guidance, range { $number }
 create-add-a-range-of = Add a range of steps with another guidance.
 create-guidance-in-these-steps = Guidance in these steps; 1 switches it off, and halves their time. The rest of the steps have the guidance of the settings.
 create-remove-this-range-of = Remove ‘{ $name }’.
+create-add-a-picture-for = Add a picture for each line of the prompt
+create-each-line-that-is = Each line that is not empty is a prompt of its own: one picture with these settings, at the end of the queue.
+create-add-prompts-from-a = Add prompts from a file…
+create-each-line-of-a = Each line of a text file is a prompt of its own: one picture with these settings, at the end of the queue.
+create-the-prompt-has-one = The prompt has one line. Write or paste several.
+create-choose-a-list-of = Choose a list of prompts
+create-text-files = Text files
+create-no-line-has-a = No line has a prompt.
+create-prompts-are-in-the = { $count ->
+        [one] One prompt is in the queue.
+       *[other] { $count } prompts are in the queue.
+    }
+create-the-first-prompts-are = The first { $count } prompts are in the queue; { $left } more were left out.
+create-cannot-be-read = { $path } cannot be read: { $error }.
+create-is-not-a-text = { $path } is not a text file in UTF-8 of up to { $mib } MiB.

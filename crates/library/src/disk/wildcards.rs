@@ -16,6 +16,16 @@ use atelier_language::tr;
 /// Folder of lists in Atelier's own data.
 pub const WILDCARDS_FOLDER: &str = "wildcards";
 
+/// Where other programs have lists, below their own folder: Fooocus and others, the extension Dynamic
+/// Prompts of A1111 and Forge, Impact Pack of `ComfyUI`, SD.Next, and SwarmUI.
+const OF_OTHERS: [&str; 5] = [
+    "wildcards",
+    "extensions/sd-dynamic-prompts/wildcards",
+    "custom_nodes/ComfyUI-Impact-Pack/wildcards",
+    "models/wildcards",
+    "Data/Wildcards",
+];
+
 const MAX_FILES: usize = 5_000;
 const MAX_FOLDERS_DEEP: usize = 8;
 const MAX_FILE_BYTES: u64 = 8 << 20;
@@ -40,6 +50,15 @@ impl WildcardLists {
             lists.read_folder(folder, &mut notes);
         }
         (lists, notes)
+    }
+
+    /// Reads the lists of a person's own folder, where it is there, then those that other programs
+    /// have beside these folders of models, as [`Self::read`] does.
+    #[must_use]
+    pub fn read_beside(own: Option<&Path>, models: &[PathBuf]) -> (Self, Vec<String>) {
+        let own = own.into_iter().filter(|folder| folder.is_dir()).map(Path::to_owned);
+        let folders: Vec<PathBuf> = own.chain(models.iter().flat_map(|folder| folders_of_others(folder))).collect();
+        Self::read(&folders)
     }
 
     /// The names of all lists.
@@ -115,6 +134,14 @@ impl Wildcards for WildcardLists {
         }
         self.lists.iter().filter(|(it, _)| matches(name, it)).flat_map(|(_, lines)| lines).map(String::as_str).collect()
     }
+}
+
+/// Folders of lists of the program whose models a folder holds: the folder is the program's own, or the
+/// one named `models` in it.
+fn folders_of_others(models: &Path) -> BTreeSet<PathBuf> {
+    let is_part = models.file_name().is_some_and(|name| name.eq_ignore_ascii_case("models"));
+    let roots = [Some(models), models.parent().filter(|_| is_part)].into_iter().flatten();
+    roots.flat_map(|root| OF_OTHERS.map(|place| root.join(place))).filter(|folder| folder.is_dir()).collect()
 }
 
 /// True where a name fits a pattern, in which `*` stands for anything.

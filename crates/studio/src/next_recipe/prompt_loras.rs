@@ -16,6 +16,9 @@ impl NextRecipe {
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
     #[must_use]
     pub fn unknown_loras(&self) -> Vec<String> {
+        if !may_name_loras(&self.recipe.prompt) {
+            return Vec::new();
+        }
         let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
         names.filter(|name| self.lora_named(name).is_none()).collect()
     }
@@ -96,7 +99,8 @@ impl NextRecipe {
     }
 }
 
-/// False where a look at the letters tells that no tag is there: it is asked each frame.
+/// False where a look at the letters tells that no tag is there: it is asked each frame, by each
+/// command that makes a picture.
 fn may_name_loras(prompt: &str) -> bool {
     prompt.contains('<')
 }

@@ -3,6 +3,7 @@
 pub(crate) mod canvas;
 mod canvas_cells;
 mod chips;
+mod coloured_text;
 mod completion;
 mod count;
 pub(crate) mod dropped;

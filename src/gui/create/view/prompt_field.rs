@@ -1,21 +1,21 @@
 //! The prompt and the negative prompt: fields that colour what is not words, and say what is wrong.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use eframe::egui::cache::{ComputerMut, FrameCache};
-use eframe::egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
+use eframe::egui::text::{CCursor, CCursorRange, TextFormat};
 use eframe::egui::text_edit::{TextEditOutput, TextEditState};
 use eframe::egui::{
     Button, Color32, Context, Galley, Id, Label, Margin, Memory, Pos2, Response, ScrollArea, Shape, Stroke, TextBuffer, TextEdit,
     TextStyle, Ui,
 };
 
-use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::tokens::{Marks, PromptField};
 use crate::gui::create::view::chips::draw_chips;
+use crate::gui::create::view::coloured_text::{self, Looks, apart, overlaid};
 use crate::gui::create::view::completion::{self, Completion};
 use crate::gui::create::view::{prompt_history, tokens};
 use crate::gui::history::caret_after_change;
@@ -112,7 +112,8 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
-            let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, text, width, &marks(state, field, text.as_str()));
+            let mut layouter =
+                |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, id, text, width, &marks(state, field, text.as_str()));
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
             // The chips lie between the field's ground and its text.
             let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin).background_color(Color32::TRANSPARENT);
@@ -154,7 +155,7 @@ fn point_at_phrase(field: &Response, (galley, place): (&Galley, Pos2), text: &st
     let at = field.hover_pos().filter(|_| !is_pressed).map(|at| at - place).filter(|at| galley.rect.contains(at.to_pos2()));
     let phrase = at.and_then(|at| {
         let byte = byte_of_letter(text, galley.cursor_from_pos(at).index.0);
-        Phrase::at(&read_prompt(&field.ctx, text).phrases, byte).cloned()
+        Phrase::at(read_prompt(&field.ctx, text).phrases_of(text), byte).cloned()
     });
     if phrase != state.phrases.pointed {
         commands.push(phrases::Command::Point(phrase));
@@ -232,10 +233,18 @@ struct ReadPrompt {
     faults: Vec<Range<usize>>,
     /// What is wrong first, in a sentence.
     sentence: Option<String>,
-    /// What can be taken out.
-    phrases: Vec<Phrase>,
+    /// What can be taken out, once somebody points at it.
+    phrases: OnceLock<Vec<Phrase>>,
     /// What a model reads as words, without names of files and lists, marks and what is switched off.
     words: String,
+}
+
+impl ReadPrompt {
+    /// What can be taken out. `text`: what it was read from.
+    fn phrases_of(&self, text: &str) -> &[Phrase] {
+        let all = || if text.len() > MAX_COLOURED { Vec::new() } else { Prompt::parse(text).phrases() };
+        self.phrases.get_or_init(all)
+    }
 }
 
 #[derive(Default)]
@@ -272,7 +281,7 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
             faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
             sentence,
-            phrases: prompt.phrases(),
+            phrases: OnceLock::new(),
         })
     }
 }
@@ -288,66 +297,35 @@ pub(super) fn with_words<T>(ctx: &Context, text: &str, read: impl FnOnce(&str) -
     read(&read_prompt(ctx, text).words)
 }
 
-/// The text in its colours, with a line under what is wrong, a thin one under the first word of each
-/// chunk, and weak where no model reads or a phrase changed nothing.
-fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Galley> {
-    let (text, palette) = (text.as_str(), theme::palette(ui));
+/// The text in its colours, with lines under it.
+fn layout(ui: &Ui, field: Id, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Galley> {
+    let text = text.as_str();
     let read = read_prompt(ui.ctx(), text);
     let font_id = TextStyle::Body.resolve(ui.style());
     let words = ui.visuals().override_text_color.unwrap_or_else(|| ui.visuals().widgets.inactive.text_color());
     let line_height = ui.fonts_mut(|fonts| fonts.row_height(&font_id)) + ui.spacing().extra_text_line_spacing;
-    let mut job = LayoutJob { keep_trailing_whitespace: true, ..LayoutJob::default() };
-    job.wrap.max_width = width;
-    let mut faults = read.faults.iter().peekable();
-    for (range, ink) in &read.parts {
-        let format = |is_wrong: bool| TextFormat {
-            underline: if is_wrong { Stroke::new(1.5, palette.error) } else { Stroke::NONE },
-            line_height: Some(line_height),
-            ..TextFormat::simple(font_id.clone(), colour(*ink, &palette, words))
-        };
-        let mut at = range.start;
-        while let Some(fault) = faults.peek().filter(|fault| fault.start < range.end) {
-            let (start, end) = (fault.start.max(at), fault.end.min(range.end));
-            append(&mut job, (text, at..start), &format(false), marks, palette.weak);
-            append(&mut job, (text, start..end), &format(true), marks, palette.weak);
-            at = end.max(at);
-            if fault.end > range.end {
-                break;
-            }
-            faults.next();
-        }
-        append(&mut job, (text, at..range.end), &format(false), marks, palette.weak);
-    }
-    bidi::laid_out(ui, job)
+    let format = TextFormat { line_height: Some(line_height), ..TextFormat::simple(font_id, words) };
+    coloured_text::laid_out(ui, field, text, width, &format, looks(&read, marks, &theme::palette(ui)))
 }
 
-/// Appends these bytes of a text, in pieces where a mark begins or ends.
-fn append(job: &mut LayoutJob, (text, range): (&str, Range<usize>), format: &TextFormat, marks: &Marks, weak: Color32) {
-    let mut at = range.start;
-    while at < range.end {
-        let edges = marks.chunks.iter().chain(&marks.unread).chain(&marks.quiet).flat_map(|mark| [mark.start, mark.end]);
-        let end = edges.filter(|edge| *edge > at).min().unwrap_or(range.end).min(range.end);
-        let mut format = format.clone();
-        if marks.unread.iter().chain(&marks.quiet).any(|weak| weak.contains(&at)) {
-            format.color = weak;
-        }
-        if format.underline == Stroke::NONE && marks.chunks.iter().any(|word| word.contains(&at)) {
-            format.underline = Stroke::new(1.0, weak);
-        }
-        if let Some(text) = text.get(at..end) {
-            job.append(text, 0.0, format);
-        }
-        at = end;
-    }
+/// Colours of what is not words, weak where no model reads or a phrase changed nothing; a line under
+/// what is wrong, a thin one under the first word of each chunk.
+fn looks(read: &ReadPrompt, marks: &Marks, palette: &Palette) -> Looks {
+    let parts = read.parts.iter().filter_map(|(range, ink)| Some((range.clone(), colour(*ink, palette)?)));
+    let weak = apart(marks.unread.iter().chain(&marks.quiet));
+    let (faint, strong) = (Stroke::new(1.0, palette.weak), Stroke::new(1.5, palette.error));
+    let chunks = apart(&marks.chunks).into_iter().map(|word| (word, faint));
+    Looks { colours: overlaid(parts, &weak, palette.weak), underlines: overlaid(chunks, &apart(&read.faults), strong) }
 }
 
-fn colour(ink: Ink, palette: &Palette, words: Color32) -> Color32 {
+/// The colour of what is not words.
+fn colour(ink: Ink, palette: &Palette) -> Option<Color32> {
     match ink {
-        Ink::Words => words,
-        Ink::Weight => palette.accent,
-        Ink::Choice => palette.good,
-        Ink::Steps => palette.warn,
-        Ink::Comment => palette.weak,
+        Ink::Words => None,
+        Ink::Weight => Some(palette.accent),
+        Ink::Choice => Some(palette.good),
+        Ink::Steps => Some(palette.warn),
+        Ink::Comment => Some(palette.weak),
     }
 }
 
@@ -355,5 +333,30 @@ fn colour(ink: Ink, palette: &Palette, words: Color32) -> Color32 {
 fn fault_line(ui: &mut Ui, text: &str) {
     if let Some(sentence) = &read_prompt(ui.ctx(), text).sentence {
         ui.add(Label::new(widgets::small(sentence, theme::palette(ui).warn)).wrap());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::RawInput;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_words_has_a_colour_and_what_is_wrong_a_line() {
+        let text = "a (red:1.2) lake, {fog|mist) far";
+        let read = PromptReader.compute(text);
+        let marks = Marks { chunks: vec![0..1, 12..17], unread: Some(28..text.len()), quiet: vec![12..14, 13..16] };
+        let mut output = Context::default().run_ui(RawInput::default(), |ui| {
+            let palette = theme::palette(ui);
+            let Looks { colours, underlines } = looks(&read, &marks, &palette);
+            let coloured: Vec<(&str, Color32)> = colours.into_iter().map(|(range, colour)| (&text[range], colour)).collect();
+            let expected = [("(", palette.accent), (":1.2)", palette.accent), ("lake", palette.weak), (" far", palette.weak)];
+            assert_eq!(coloured, expected);
+            let lines: Vec<(&str, f32)> = underlines.into_iter().map(|(range, line)| (&text[range], line.width)).collect();
+            assert_eq!(lines, [("a", 1.0), ("lake,", 1.0), ("{", 1.5), (")", 1.5)]);
+        });
+        // Without a screen nobody else takes them.
+        output.textures_delta.clear();
     }
 }

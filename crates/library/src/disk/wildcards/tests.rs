@@ -46,6 +46,28 @@ fn the_first_of_two_folders_counts_and_a_missing_one_is_told() {
     assert!(notes.len() == 1 && notes[0].starts_with(&missing.display().to_string()), "{notes:?}");
 }
 
+#[test]
+fn lists_of_other_programs_are_found_beside_their_models() {
+    let (own, program) = (folder(), tempfile::tempdir().unwrap());
+    for (name, text) in [
+        ("extensions/sd-dynamic-prompts/wildcards/fish.txt", "carp"),
+        ("extensions/sd-dynamic-prompts/wildcards/colour.txt", "green"),
+        ("models/wildcards/bird.txt", "owl"),
+        ("models/Lora/wildcards/none.txt", "x"),
+    ] {
+        let path = program.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    for place in [program.path().join("models"), program.path().to_owned()] {
+        let (lists, notes) = WildcardLists::read_beside(Some(own.path()), &[place]);
+        assert_eq!((lists.lines("fish"), lists.lines("bird"), notes), (vec!["carp"], vec!["owl"], Vec::new()));
+        assert_eq!((lists.lines("colour"), lists.lines("none")), (vec!["red", "blue"], vec![]), "one's own first");
+    }
+    let missing = own.path().join("none");
+    assert_eq!(WildcardLists::read_beside(Some(&missing), &[missing.join("models")]), (WildcardLists::default(), Vec::new()));
+}
+
 #[cfg(unix)]
 #[test]
 fn no_link_leads_out_of_the_folder() {
