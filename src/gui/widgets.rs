@@ -123,6 +123,15 @@ pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Re
     response
 }
 
+/// A button with a colour, which opens a picker. egui draws its border in the ground of buttons, from
+/// which dark colours do not stand out.
+pub(crate) fn colour_button(ui: &mut Ui, colour: &mut [u8; 3]) -> Response {
+    let response = ui.color_edit_button_srgb(colour);
+    let visuals = ui.style().interact(&response);
+    ui.painter().rect_stroke(response.rect, visuals.corner_radius, visuals.bg_stroke, egui::StrokeKind::Inside);
+    response
+}
+
 /// The ring of a picture: chosen, under the pointer or with the keyboard, or none.
 pub(crate) fn picture_ring(response: &Response, is_chosen: bool, palette: &theme::Palette) -> Stroke {
     if is_chosen {

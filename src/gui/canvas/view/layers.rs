@@ -154,7 +154,7 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
         let size = widgets::whole_number(&mut changed.size, LayerText::SIZES.0..=LayerText::SIZES.1).suffix(" px");
         let size = ui.add(size).on_hover_text(tr!("canvas-size-of-the-font")).accessible_name(tr!("canvas-font-size"));
         is_let_go |= size.drag_stopped() || size.lost_focus();
-        ui.color_edit_button_srgb(&mut changed.colour)
+        widgets::colour_button(ui, &mut changed.colour)
             .on_hover_text(tr!("canvas-colour-of-the-text"))
             .accessible_name(tr!("canvas-colour-of-the-text-2"));
     });
