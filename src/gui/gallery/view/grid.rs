@@ -182,8 +182,24 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let palette = theme::palette(ui);
     let view = &state.gallery;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), UiLayout::right_to_left(Align::Center), |ui| {
+    let left = |ui: &mut Ui| {
         ui.add_space(EDGE);
+        ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());
+    };
+    widgets::row_of_sides(ui, ROW_HEIGHT, "gallery bar", left, |ui| {
+        if !view.search.text.trim().is_empty() {
+            command_button(ui, state, commands, It::ShowAll);
+        }
+        if view.can_restore {
+            command_button(ui, state, commands, It::Restore);
+        }
+        if view.selection.len() > 1 {
+            command_button(ui, state, commands, It::Delete);
+            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
+            if view.pair().is_some() {
+                command_button(ui, state, commands, It::Compare);
+            }
+        }
         let mut side = view.cell_side;
         ui.spacing_mut().slider_width = 96.0;
         let hover = It::SetCellSide(0.0);
@@ -192,23 +208,7 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if (side - view.cell_side).abs() > f32::EPSILON {
             commands.push(Command::Gallery(It::SetCellSide(side)));
         }
-        if view.selection.len() > 1 {
-            if view.pair().is_some() {
-                command_button(ui, state, commands, It::Compare);
-            }
-            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
-            command_button(ui, state, commands, It::Delete);
-        }
-        if view.can_restore {
-            command_button(ui, state, commands, It::Restore);
-        }
-        if !view.search.text.trim().is_empty() {
-            command_button(ui, state, commands, It::ShowAll);
-        }
-        ui.with_layout(UiLayout::left_to_right(Align::Center), |ui| {
-            ui.add_space(EDGE);
-            ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());
-        });
+        ui.add_space(EDGE);
     });
 }
 
