@@ -345,6 +345,20 @@ fn a_picture_made_for_somebody_else_says_so_and_is_found_by_the_name() {
 }
 
 #[test]
+fn pictures_of_a_day_are_found_by_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let paths = keep_pictures(home.path(), &["a lake", "a castle"]);
+    let yesterday = SystemTime::now() - Duration::from_hours(24);
+    std::fs::File::options().append(true).open(&paths[0]).unwrap().set_modified(yesterday).unwrap();
+    let mut studio = open_home(home, 2);
+    search(&mut studio, "yesterday");
+    assert_eq!(prompts_found(&studio), ["a lake"]);
+    let mut studio = open_gallery(&["a lake", "a castle"]);
+    search(&mut studio, "today");
+    assert_eq!(prompts_found(&studio).len(), 2);
+}
+
+#[test]
 fn every_field_of_the_search_is_listed_with_an_example() {
     let mut studio = open_gallery(&["a lake", "a fox"]);
     studio.click("Add a condition");
