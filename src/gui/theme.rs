@@ -347,27 +347,7 @@ impl ThemeChoice {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    use eframe::egui::epaint::text::{FontProvider, Fonts, TextOptions};
-    use egui_system_font_provider::SystemFontProvider;
-
     use super::*;
-
-    #[test]
-    fn every_letter_of_the_languages_is_in_our_fonts_or_in_those_of_the_system() {
-        for (language, of_the_system) in [("en", false), ("de", false), ("ja", true)] {
-            let providers: Vec<Arc<dyn FontProvider>> = if of_the_system { vec![Arc::new(SystemFontProvider::new())] } else { Vec::new() };
-            let mut all = Fonts::new(TextOptions::default(), fonts()).with_font_providers(providers);
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts").join(language);
-            let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-            let letters: BTreeSet<char> = files.flat_map(|text| text.chars().collect::<Vec<_>>()).collect();
-            let is_missing = |letter: &char| !letter.is_whitespace() && !all.has_glyph(&FontId::proportional(BODY), *letter);
-            let missing: Vec<char> = letters.into_iter().filter(is_missing).collect();
-            assert_eq!(missing, Vec::<char>::new(), "{language}: boxes stand for them");
-        }
-    }
 
     /// WCAG's contrast, 1 to 21.
     fn contrast(a: Color32, b: Color32) -> f64 {

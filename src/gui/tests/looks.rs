@@ -1,8 +1,14 @@
 //! What an artist stumbled over: signs that look alike, lines that are cut, words of our own, a
 //! panel that moves.
 
+use std::collections::BTreeSet;
+
+use eframe::egui::epaint::text::{FontProvider, Fonts, TextOptions};
+use egui_system_font_provider::SystemFontProvider;
+
 use crate::gui::tests::board::open_board;
 use crate::gui::tests::*;
+use crate::gui::theme;
 use crate::settings::Fold;
 
 /// The glyph of the icon font that the last frame has drawn in this rectangle.
@@ -180,5 +186,19 @@ fn a_colour_as_dark_as_the_panel_has_the_edge_of_other_controls() {
             let edge = studio.harness.ctx.style_of(theme).visuals.widgets.inactive.bg_stroke.color;
             assert_eq!(edges.last(), Some(edge), "{choice:?} {colour:?}: the last one is what is seen");
         }
+    }
+}
+
+#[test]
+fn every_letter_of_the_languages_is_in_our_fonts_or_in_those_of_the_system() {
+    for (language, is_of_system) in [("en", false), ("de", false), ("ja", true)] {
+        let providers: Vec<Arc<dyn FontProvider>> = if is_of_system { vec![Arc::new(SystemFontProvider::new())] } else { Vec::new() };
+        let mut fonts = Fonts::new(TextOptions::default(), theme::fonts()).with_font_providers(providers);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts").join(language);
+        let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let letters: BTreeSet<char> = files.flat_map(|text| text.chars().collect::<Vec<_>>()).collect();
+        let font = egui::FontId::proportional(theme::BODY);
+        let missing: Vec<char> = letters.into_iter().filter(|it| !it.is_whitespace() && !fonts.has_glyph(&font, *it)).collect();
+        assert_eq!(missing, Vec::<char>::new(), "{language}: boxes stand for them");
     }
 }
