@@ -468,6 +468,10 @@ impl App {
                 Some(_) => live.shown_source(),
                 None => create::update::shown_source(create).map(|(id, source)| (ShownPicture::Session(id), source)),
             };
+            canvas.shown_origin = match &shown {
+                Some((ShownPicture::Session(id), _)) => create.session.get(*id).and_then(|picture| picture.origin),
+                _ => None,
+            };
             canvas::update::refresh(canvas, shown, follows, create.shows_pixels(context.egui), context);
             if is_open {
                 live::update::refresh(live, canvas, create, context);

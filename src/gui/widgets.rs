@@ -123,6 +123,15 @@ pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Re
     response
 }
 
+/// A button with a colour, which opens a picker. egui draws its border in the ground of buttons, from
+/// which dark colours do not stand out.
+pub(crate) fn colour_button(ui: &mut Ui, colour: &mut [u8; 3]) -> Response {
+    let response = ui.color_edit_button_srgb(colour);
+    let visuals = ui.style().interact(&response);
+    ui.painter().rect_stroke(response.rect, visuals.corner_radius, visuals.bg_stroke, egui::StrokeKind::Inside);
+    response
+}
+
 /// The ring of a picture: chosen, under the pointer or with the keyboard, or none.
 pub(crate) fn picture_ring(response: &Response, is_chosen: bool, palette: &theme::Palette) -> Stroke {
     if is_chosen {
@@ -187,16 +196,20 @@ pub(crate) fn command_control(
 /// The heading of a group of controls, with room for controls at its right end.
 pub(crate) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
     ui.add_space(9.0);
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
-        let title = |ui: &mut Ui| {
-            let title = egui::Label::new(bold(text).color(theme::palette(ui).strong));
-            axes::setting_label(ui, title, text);
-        };
-        sides(ui, text, title, |ui| {
-            ui.spacing_mut().item_spacing.x = 2.0;
-            right(ui);
-        });
+    let title = |ui: &mut Ui| {
+        let title = egui::Label::new(bold(text).color(theme::palette(ui).strong));
+        axes::setting_label(ui, title, text);
+    };
+    row_of_sides(ui, ROW_HEIGHT, text, title, |ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        right(ui);
     });
+}
+
+/// A row of this height in points with the [`sides`].
+pub(crate) fn row_of_sides(ui: &mut Ui, height: f32, salt: &str, left: impl FnOnce(&mut Ui), right: impl FnOnce(&mut Ui)) {
+    let size = vec2(ui.available_width(), height);
+    ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| sides(ui, salt, left, right));
 }
 
 /// Controls at the left and at the right end of a row, each from left to right, as the Tab key

@@ -64,6 +64,7 @@ fn prepared(
         context.notice(tr!("canvas-the-generated-picture-has"));
         return;
     };
+    document.made.insert(origin);
     let texture = |name, image| context.egui.load_texture(name, image, TextureOptions::LINEAR);
     if document.candidates.len() >= MAX_CANDIDATES {
         remove(document, 0);
@@ -122,8 +123,23 @@ pub(crate) fn accept_patch(
     }
 }
 
-/// Removes a candidate; its picture stays on the disk.
-pub(crate) fn remove(document: &mut OpenDocument, at: usize) {
+/// Removes the candidate that is shown, which the person does not want; its picture stays on the disk.
+pub(crate) fn discard(document: &mut OpenDocument) {
+    let Some(at) = document.shown_candidate.filter(|at| *at < document.candidates.len()) else { return };
+    document.made.remove(&document.candidates[at].origin);
+    remove(document, at);
+}
+
+/// Removes all candidates, as [`discard`] does.
+pub(crate) fn discard_all(document: &mut OpenDocument) {
+    for candidate in document.candidates.drain(..) {
+        document.made.remove(&candidate.origin);
+    }
+    document.shown_candidate = None;
+}
+
+/// Removes a candidate.
+fn remove(document: &mut OpenDocument, at: usize) {
     if at >= document.candidates.len() {
         return;
     }

@@ -41,6 +41,12 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
         state.document = Some(document);
         return show(state, tool, context);
     }
+    let made_on = state.shown_origin.and_then(|origin| state.open_documents().find(|it| it.made.contains(&origin)));
+    if let Some(number) = made_on.map(|document| document.number) {
+        state.tool = tool;
+        go_to(state, number, context);
+        return context.notice(tr!("canvas-this-picture-was-made-on"));
+    }
     if let Some((id, source)) = state.shown.clone() {
         state.opening = Some((id, tool));
         context.run(

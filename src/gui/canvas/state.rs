@@ -1,6 +1,6 @@
 //! State of the canvas: the documents that are open, the tools, and how the view is turned.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use eframe::egui::{Vec2, vec2};
@@ -14,6 +14,7 @@ use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::canvas::vision_run::{VisionChoice, VisionRun};
 use crate::gui::canvas::work::{Analysis, DocumentNumber};
+use crate::gui::create::forming::Origin;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
 use atelier_core::canvas::{
@@ -40,6 +41,8 @@ pub struct State {
     pub is_looked_at: bool,
     /// The picture that Create shows.
     pub shown: Option<(ShownPicture, ImageSource)>,
+    /// The engine's number of that picture, where it was made in this session.
+    pub(crate) shown_origin: Option<Origin>,
     pub tool: Tool,
     /// Settings of the tools.
     pub options: ToolOptions,
@@ -90,6 +93,8 @@ pub struct OpenDocument {
     pub candidates: Vec<Candidate>,
     /// The candidate that is shown.
     pub shown_candidate: Option<usize>,
+    /// Pictures that were generated from it, but for those that the person discarded.
+    pub(crate) made: BTreeSet<Origin>,
     /// Jobs that were asked for.
     pub(crate) runs: Vec<CandidateRun>,
     /// What was asked for with a chosen seed, of this version of the document.
@@ -152,6 +157,7 @@ impl OpenDocument {
             crop: None,
             candidates: Vec::new(),
             shown_candidate: None,
+            made: BTreeSet::new(),
             runs: Vec::new(),
             seed_uses: Vec::new(),
             wanted_parts: VecDeque::new(),

@@ -163,15 +163,8 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
             document.shown_candidate = document.shown_candidate.map(|at| (at + step) % count.max(1));
         }
         Command::Accept => candidates::accept(document, context),
-        Command::Discard => {
-            if let Some(at) = document.shown_candidate {
-                candidates::remove(document, at);
-            }
-        }
-        Command::DiscardAll => {
-            document.candidates.clear();
-            document.shown_candidate = None;
-        }
+        Command::Discard => candidates::discard(document),
+        Command::DiscardAll => candidates::discard_all(document),
         _ => {}
     }
 }

@@ -55,6 +55,12 @@ pub struct SessionPicture {
 }
 
 impl SessionPicture {
+    /// True where it was upscaled, as it was made or afterwards.
+    #[must_use]
+    pub fn is_upscaled(&self) -> bool {
+        self.recipe.hires.is_some() && !self.recipe.changes_part() && self.recipe.draft_step().is_none()
+    }
+
     /// Its settings; without a model where that is not on this machine.
     #[must_use]
     pub fn settings(&self) -> PartialRecipe {

@@ -264,15 +264,15 @@ fn starts_row(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Comman
         .inner_margin(Margin { left: 6, right: 4, top: 2, bottom: 6 })
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+            let left = |ui: &mut Ui| {
                 let words = tr!("common-start-pictures", count = recipe.starts().count());
                 ui.label(RichText::new(words).color(palette.text)).on_hover_text(tr!("guides-a-picture-is-made"));
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.spacing_mut().item_spacing.x = 2.0;
-                    let all = tr!("guides-remove-all-start-pictures");
-                    command_control(ui, state, commands, Command::ClearStart, |ui| bare_icon(ui, Icon::Close, all));
-                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseStart);
-                });
+            };
+            widgets::row_of_sides(ui, widgets::ROW_HEIGHT, "start pictures", left, |ui| {
+                ui.spacing_mut().item_spacing.x = 2.0;
+                icon_button(ui, state, commands, Icon::Folder, Command::ChooseStart);
+                let all = tr!("guides-remove-all-start-pictures");
+                command_control(ui, state, commands, Command::ClearStart, |ui| bare_icon(ui, Icon::Close, all));
             });
             ui.horizontal_wrapped(|ui| {
                 ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
@@ -354,18 +354,21 @@ fn picture_row(
                         let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::hover());
                         icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
                     }
-                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                        ui.spacing_mut().item_spacing = vec2(2.0, 1.0);
-                        icon_button(ui, state, commands, Icon::Close, clear);
-                        if let Some(choose) = choose {
-                            icon_button(ui, state, commands, Icon::Folder, choose);
-                        }
+                    let left = |ui: &mut Ui| {
+                        ui.spacing_mut().item_spacing.y = 1.0;
                         ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                             ui.add_space(6.0);
                             ui.add(Label::new(RichText::new(label).size(theme::SMALL).color(palette.weak)).truncate());
                             let name = widgets::middle_elided(ui, &name, ui.available_width());
                             ui.add(Label::new(name).truncate());
                         });
+                    };
+                    widgets::sides(ui, label, left, |ui| {
+                        ui.spacing_mut().item_spacing.x = 2.0;
+                        if let Some(choose) = choose {
+                            icon_button(ui, state, commands, Icon::Folder, choose);
+                        }
+                        icon_button(ui, state, commands, Icon::Close, clear);
                     });
                 });
             });

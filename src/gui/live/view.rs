@@ -1,7 +1,7 @@
 //! The switch beside Generate, and the row under the picture: how it is with Live, what would make
 //! it faster, and Accept.
 
-use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Ui, WidgetInfo, vec2};
+use eframe::egui::{Label, Response, RichText, Role, Ui, WidgetInfo};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -9,7 +9,7 @@ use crate::gui::icons::{self, Icon};
 use crate::gui::live::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control, square_button};
+use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control, row_of_sides, square_button};
 use atelier_core::format::duration;
 use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
@@ -32,19 +32,19 @@ fn switch_icon(ui: &mut Ui, is_on: bool, side: f32) -> Response {
 pub(crate) fn live_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let live = &state.live;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-        command_control(ui, state, commands, Command::Accept, |ui| {
-            let accept = |ui: &mut Ui| ui.button(tr!("common-accept")).accessible_name(Command::Accept.label());
-            if live.has_result() { theme::accented(ui, accept) } else { accept(ui) }
-        });
-        for remedy in [Command::SmallerSize, Command::FewerSteps] {
+    let left = |ui: &mut Ui| {
+        ui.label(bold(tr!("live-live")).color(palette.accent));
+        ui.add(Label::new(RichText::new(words(state)).color(palette.weak)).truncate());
+    };
+    row_of_sides(ui, ROW_HEIGHT, "live", left, |ui| {
+        for remedy in [Command::FewerSteps, Command::SmallerSize] {
             if live.is_slow() && remedy.enabled(live, &state.shared).is_ok() {
                 command_button(ui, state, commands, remedy);
             }
         }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.label(bold(tr!("live-live")).color(palette.accent));
-            ui.add(Label::new(RichText::new(words(state)).color(palette.weak)).truncate());
+        command_control(ui, state, commands, Command::Accept, |ui| {
+            let accept = |ui: &mut Ui| ui.button(tr!("common-accept")).accessible_name(Command::Accept.label());
+            if live.has_result() { theme::accented(ui, accept) } else { accept(ui) }
         });
     });
 }

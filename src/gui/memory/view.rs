@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eframe::egui::{Align, Button, ComboBox, Frame, Label, Layout, Margin, Popup, RichText, Ui, vec2};
+use eframe::egui::{Button, ComboBox, Frame, Label, Margin, Popup, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -32,11 +32,7 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
     }
     let chosen = state.shared.chosen_resident();
     // A line of constant height, so that nothing below moves.
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-        ui.spacing_mut().item_spacing.x = 0.0;
-        if let Some(model) = chosen {
-            buttons(ui, state, commands, model, &state.shared.next.model_name(&model.files));
-        }
+    let left = |ui: &mut Ui| {
         let (words, hover) = match chosen {
             Some(model) => (tr!("memory-in-memory", summary = summary(model, state.memory.now_secs)), details(model)),
             None if state.memory.preloading.is_loading() => {
@@ -44,9 +40,13 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
             }
             None => (tr!("memory-not-in-memory").to_owned(), tr!("memory-this-model-is-loaded").to_owned()),
         };
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
-        });
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
+    };
+    widgets::row_of_sides(ui, widgets::ROW_HEIGHT, "chosen model", left, |ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        if let Some(model) = chosen {
+            buttons(ui, state, commands, model, &state.shared.next.model_name(&model.files));
+        }
     });
     let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.next.is_chosen(&model.files)).peekable();
     if others.peek().is_some() {
@@ -117,10 +117,12 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-            ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
-                buttons(ui, state, commands, model, &name);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| use_button(ui, state, commands, model, &name));
-            });
+            let mut chosen = Commands::default();
+            let left = |ui: &mut Ui| use_button(ui, state, &mut chosen, model, &name);
+            widgets::row_of_sides(ui, widgets::ROW_HEIGHT, "model", left, |ui| buttons(ui, state, commands, model, &name));
+            for command in chosen.into_vec() {
+                commands.push(command);
+            }
             ui.horizontal(|ui| {
                 ui.add_space(4.0);
                 ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(theme::SMALL).color(palette.weak)).truncate());
@@ -128,10 +130,8 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
         });
 }
 
-/// Buttons to unload and to keep a model, from the right.
+/// Buttons to keep and to unload a model.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
-    let unload = Command::Unload(model.id);
-    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &tr!("memory-unload-2", name)));
     let keep = Command::Keep(model.id, !model.kept);
     let (icon, label) = if model.kept {
         (Icon::Pinned, tr!("memory-no-longer-keep-in-memory", name))
@@ -139,6 +139,8 @@ fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident
         (Icon::Pin, tr!("memory-keep-in-memory-2", name))
     };
     command_control(ui, state, commands, keep, |ui| bare_icon(ui, icon, &label));
+    let unload = Command::Unload(model.id);
+    command_control(ui, state, commands, unload, |ui| bare_icon(ui, Icon::Close, &tr!("memory-unload-2", name)));
 }
 
 /// Name of a model: a label if it is the chosen one, else a button that chooses it.

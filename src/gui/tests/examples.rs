@@ -33,6 +33,7 @@ fn a_model_without_pictures_shows_prompts_and_a_click_makes_one_in_its_shape() {
     let mut studio = Studio::open(Recipe { prompt: String::new(), batch_count: 2, ..ready() });
     assert!(studio.sees("Write a prompt, then press Generate.") && !studio.sees(PORTRAIT));
     know_model(&mut studio);
+    assert!(studio.paints(&format!("{PORTRAIT}…")), "the empty prompt shows what this model does well");
     assert!(studio.sees("There is no picture of this model yet"));
     assert!(studio.paints("64 × 96 pixels") && studio.paints("96 × 64 pixels"));
     studio.harness.check_accessibility();

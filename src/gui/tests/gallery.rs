@@ -67,6 +67,23 @@ fn an_empty_gallery_says_what_to_do() {
 }
 
 #[test]
+fn an_empty_gallery_shows_what_the_model_is_good_at() {
+    let mut studio = open_home(tempfile::tempdir().unwrap(), 0);
+    assert!(!studio.sees("Or begin with one of these"), "nothing is known of this model");
+    super::examples::know_model(&mut studio);
+    assert!(studio.sees("Or begin with one of these"));
+    let rect = |name: &str| studio.harness.get_by_role_and_label(Role::Button, name).rect();
+    let words = studio.harness.get_by_label("Or begin with one of these:").rect();
+    let fjord = rect("a fjord at sunrise");
+    assert!(rect("Make the first one").bottom() < words.top() && words.bottom() <= fjord.top(), "{words:?} {fjord:?}");
+    studio.harness.check_accessibility();
+    studio.click("a fjord at sunrise");
+    assert_eq!(studio.app().state.shared.screen, Screen::Create);
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.height), ("a fjord at sunrise", 96, 64));
+}
+
+#[test]
 fn pictures_are_found_newest_first_and_searched_as_one_types() {
     let mut studio = open_gallery(&["a lake at dawn", "a red fox", "the lake by night"]);
     assert_eq!(prompts_found(&studio), ["the lake by night", "a red fox", "a lake at dawn"]);
@@ -325,6 +342,20 @@ fn a_picture_made_for_somebody_else_says_so_and_is_found_by_the_name() {
     }
     search(&mut studio, "owner:anna");
     assert_eq!(prompts_found(&studio), ["a harbour"]);
+}
+
+#[test]
+fn pictures_of_a_day_are_found_by_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let paths = keep_pictures(home.path(), &["a lake", "a castle"]);
+    let yesterday = SystemTime::now() - Duration::from_hours(24);
+    std::fs::File::options().append(true).open(&paths[0]).unwrap().set_modified(yesterday).unwrap();
+    let mut studio = open_home(home, 2);
+    search(&mut studio, "yesterday");
+    assert_eq!(prompts_found(&studio), ["a lake"]);
+    let mut studio = open_gallery(&["a lake", "a castle"]);
+    search(&mut studio, "today");
+    assert_eq!(prompts_found(&studio).len(), 2);
 }
 
 #[test]

@@ -1,8 +1,14 @@
 //! What an artist stumbled over: signs that look alike, lines that are cut, words of our own, a
 //! panel that moves.
 
+use std::collections::BTreeSet;
+
+use eframe::egui::epaint::text::{FontProvider, Fonts, TextOptions};
+use egui_system_font_provider::SystemFontProvider;
+
 use crate::gui::tests::board::open_board;
 use crate::gui::tests::*;
+use crate::gui::theme;
 use crate::settings::Fold;
 
 /// The glyph of the icon font that the last frame has drawn in this rectangle.
@@ -142,4 +148,57 @@ fn keeping_a_seed_moves_nothing_under_the_pointer() {
     studio.settle();
     assert!(studio.sees("Seed 4711") && !studio.sees("A new seed each time"));
     assert_eq!(places(&studio), before);
+}
+
+#[test]
+fn a_picture_that_comes_moves_nothing_in_the_strip_under_the_pointer() {
+    let mut studio = Studio::open(ready());
+    studio.make(1);
+    studio.make(2);
+    let left = |studio: &Studio, name: &str| studio.harness.get_by_role_and_label(Role::Button, name).rect().left();
+    let place = studio.harness.get_by_role_and_label(Role::Button, "Picture 1, seed 1").rect();
+    studio.harness.hover_at(place.center());
+    studio.harness.run_ok();
+    studio.make(3);
+    assert!((left(&studio, "Picture 1, seed 1") - place.left()).abs() < 0.5);
+    studio.harness.hover_at(egui::pos2(place.center().x, 300.0));
+    studio.harness.run_ok();
+    assert!(left(&studio, "Picture 1, seed 1") > place.right());
+    assert!((left(&studio, "Picture 2, seed 2") - place.left()).abs() < 0.5, "the newest is in sight again");
+}
+
+#[test]
+fn a_colour_as_dark_as_the_panel_has_the_edge_of_other_controls() {
+    for (choice, theme) in [(ThemeChoice::Dark, egui::Theme::Dark), (ThemeChoice::Light, egui::Theme::Light)] {
+        let settings = Settings { recipe: ready(), theme: choice, ..Settings::default() };
+        let mut studio = Studio::with(settings, Err("none".into()), [1440.0, 900.0]);
+        studio.make(7);
+        studio.leave_field();
+        studio.take_tool(Key::B);
+        for colour in [[24, 24, 27], [250; 3]] {
+            studio.app_mut().state.canvas.options.colour = colour;
+            studio.harness.run_ok();
+            let button = studio.harness.get_by_role_and_label(Role::ColorWell, "Colour").rect();
+            let edges = studio.harness.output().shapes.iter().filter_map(|it| match &it.shape {
+                egui::Shape::Rect(shape) if shape.rect == button && shape.stroke.width > 0.0 => Some(shape.stroke.color),
+                _ => None,
+            });
+            let edge = studio.harness.ctx.style_of(theme).visuals.widgets.inactive.bg_stroke.color;
+            assert_eq!(edges.last(), Some(edge), "{choice:?} {colour:?}: the last one is what is seen");
+        }
+    }
+}
+
+#[test]
+fn every_letter_of_the_languages_is_in_our_fonts_or_in_those_of_the_system() {
+    for (language, is_of_system) in [("en", false), ("de", false), ("ja", true)] {
+        let providers: Vec<Arc<dyn FontProvider>> = if is_of_system { vec![Arc::new(SystemFontProvider::new())] } else { Vec::new() };
+        let mut fonts = Fonts::new(TextOptions::default(), theme::fonts()).with_font_providers(providers);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts").join(language);
+        let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let letters: BTreeSet<char> = files.flat_map(|text| text.chars().collect::<Vec<_>>()).collect();
+        let font = egui::FontId::proportional(theme::BODY);
+        let missing: Vec<char> = letters.into_iter().filter(|it| !it.is_whitespace() && !fonts.has_glyph(&font, *it)).collect();
+        assert_eq!(missing, Vec::<char>::new(), "{language}: boxes stand for them");
+    }
 }

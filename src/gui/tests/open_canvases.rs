@@ -176,6 +176,34 @@ fn what_becomes_of_a_candidate_is_decided_on_the_picture() {
 }
 
 #[test]
+fn a_tool_on_a_picture_that_was_made_on_a_canvas_leads_back_to_it() {
+    let mut studio = painted();
+    let number = studio.canvas().number;
+    let make_and = |studio: &mut Studio, button: &str| {
+        studio.settle_canvas();
+        studio.press(Modifiers::COMMAND, Key::Enter);
+        let (job, recipe, _) = studio.take();
+        studio.begin(job, vec![recipe.seed]);
+        studio.picture(job, 0, recipe.seed);
+        studio.done(job);
+        studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
+        studio.click(button);
+        studio.press(Modifiers::NONE, Key::Escape);
+        studio.press(Modifiers::NONE, Key::Escape);
+        assert!(canvas_state(studio).in_sight().is_none() && studio.sees("Picture, 64 by 64 pixels"));
+    };
+    make_and(&mut studio, "Accept");
+    studio.take_tool(Key::B);
+    assert_eq!((studio.canvas().number, studio.content().layers().len()), (number, 2));
+    assert!(studio.sees("This picture was made on this canvas."));
+    // Nothing of one that was discarded is on it.
+    make_and(&mut studio, "Discard");
+    studio.take_tool(Key::B);
+    assert_ne!(studio.canvas().number, number);
+    assert_eq!(canvas_state(&studio).open_documents().count(), 2);
+}
+
+#[test]
 fn a_region_that_is_added_is_painted_at_once() {
     let mut studio = studio();
     studio.take_tool(Key::C);

@@ -204,3 +204,16 @@ fn who_declines_is_not_asked_again_and_may_look_by_hand() {
     studio.harness.run_ok();
     assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Weekly);
 }
+
+#[test]
+fn languages_whose_texts_nobody_has_checked_say_so() {
+    let mut studio = Studio::open(ready());
+    studio.click("Menu");
+    studio.harness.get_by_label("Language · English").click_accesskit();
+    studio.harness.run_ok();
+    studio.harness.run_ok();
+    for (own_name, is_machine_made) in [("English", false), ("Deutsch", true), ("日本語", true)] {
+        assert_eq!(studio.paints(&format!("{own_name} (by a machine)")), is_machine_made, "{own_name}");
+    }
+    studio.harness.check_accessibility();
+}

@@ -263,3 +263,65 @@ fn the_tab_key_visits_the_bar_and_headings_from_left_to_right() {
     }
     assert!(stops >= 10, "{stops}");
 }
+
+/// Presses Tab so often, and returns the places in this area that have the keyboard, in their order.
+fn tab_stops(studio: &mut Studio, area: egui::Rect, presses: usize) -> Vec<egui::Rect> {
+    let mut stops = Vec::new();
+    for _ in 0..presses {
+        studio.press(Modifiers::NONE, Key::Tab);
+        studio.harness.run_ok();
+        let focused = studio.harness.ctx.memory(egui::Memory::focused);
+        let place = focused.and_then(|id| studio.harness.ctx.read_response(id)).map(|it| it.rect);
+        stops.extend(place.filter(|rect| area.contains(rect.center())));
+    }
+    stops
+}
+
+fn assert_left_to_right(stops: &[egui::Rect], rows: usize, what: &str) {
+    let mut count = 0;
+    for pair in stops.windows(2) {
+        if (pair[0].center().y - pair[1].center().y).abs() < 1.0 {
+            count += 1;
+            assert!(pair[1].left() >= pair[0].left(), "{what}: {:?} after {:?}", pair[1], pair[0]);
+        }
+    }
+    assert!(count >= rows, "{what}: {count} in {stops:?}");
+}
+
+#[test]
+fn the_tab_key_visits_each_row_from_left_to_right() {
+    let everywhere = |left: f32, right: f32| egui::Rect::from_x_y_ranges(left..=right, BAR_BOTTOM..=f32::INFINITY);
+    // Files of the model, pictures and LoRAs.
+    let mut recipe = Recipe {
+        reference_images: vec![ImageSource::Pixels((*image(64, 3)).clone())],
+        loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)],
+        ..ready()
+    };
+    recipe.files.set(FileRole::Vae, "/models/vae.safetensors");
+    let mut studio = Studio::sized(recipe, [1440.0, 2400.0]);
+    studio.press(Modifiers::COMMAND, Key::L);
+    let stops = tab_stops(&mut studio, everywhere(0.0, 344.0), 80);
+    assert_left_to_right(&stops, 10, "settings");
+
+    let mut studio = super::gallery::open_gallery(&["a lake", "a castle"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::SHIFT, Key::ArrowRight);
+    let delete = studio.harness.get_by_role_and_label(Role::Button, "Move to the trash").rect();
+    let bar = egui::Rect::from_x_y_ranges(344.0..=1440.0, delete.y_range());
+    studio.harness.get_by_role_and_label(Role::Button, "Move to the trash").focus();
+    studio.harness.run_ok();
+    let stops = [vec![delete], tab_stops(&mut studio, bar, 3)].concat();
+    assert_left_to_right(&stops, 3, "gallery");
+
+    let mut studio = super::canvas::studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::NONE, Key::F7);
+    studio.click("Add a layer");
+    let layer = studio.harness.get_by_role_and_label(Role::Button, "Layer Layer 2");
+    let row = egui::Rect::from_x_y_ranges(0.0..=1440.0, layer.rect().y_range());
+    let first = layer.rect();
+    layer.focus();
+    studio.harness.run_ok();
+    let stops = [vec![first], tab_stops(&mut studio, row, 3)].concat();
+    assert_left_to_right(&stops, 3, "layers");
+}

@@ -190,7 +190,8 @@ fn a_picture_of_a_sheet_that_is_shown_large_is_upscaled_beside_the_others() {
     until_cells(&mut studio, 3);
     assert!(has_cell(&studio, "Picture 2 of 3, seed 12") && has_cell(&studio, "Picture 3 of 3, waiting"));
     fill(&mut studio, job, 1, 11);
-    assert!(has_cell(&studio, "Picture 3 of 3, seed 11"));
+    assert!(has_cell(&studio, "Picture 3 of 3, seed 11, upscaled") && has_cell(&studio, "Picture 1 of 3, seed 11"));
+    assert!(has_cell(&studio, "Picture 3, seed 11, upscaled"), "in the strip too");
 }
 
 #[test]

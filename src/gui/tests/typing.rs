@@ -187,6 +187,8 @@ fn the_palette_knows_the_names_of_other_programs() {
         ("preferences", "Light theme"),
         ("shortcuts", "Keyboard shortcuts"),
         ("quit", "Quit Atelier"),
+        ("language", "Language: English"),
+        ("theme", "Dark theme"),
         ("enlarge", "Upscale 2×"),
         ("jpeg", "Save as…"),
         ("controlnet", "Choose a control picture"),

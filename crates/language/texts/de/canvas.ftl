@@ -346,3 +346,4 @@ canvas-there-is-no-canvas-press-b = Es gibt keine Leinwand. B drücken, um auf e
 canvas-inpainting-settings = Inpainting-Einstellungen
 canvas-cut-out-and-find = Freistellen und finden
 canvas-of = { $shown } von { $candidates }
+canvas-this-picture-was-made-on = Dieses Bild ist auf dieser Leinwand entstanden.

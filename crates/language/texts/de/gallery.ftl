@@ -283,3 +283,4 @@ gallery-pictures-2 =
        *[other] { $count } Bilder
     }
 gallery-made-for = Erzeugt für { $owner }
+gallery-or-begin-with-one-of = Oder hiermit beginnen:

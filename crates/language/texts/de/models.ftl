@@ -309,3 +309,5 @@ models-likes = { $short_count } Likes
 models-days = { $days } Tage
 models-of-weights = { $size } Gewichte
 models-about-3 = etwa { $size }
+models-an-example-of = Ein Beispiel von { $name }
+models-a-picture-that-this-model = Ein Bild, das dieses Modell erzeugt.

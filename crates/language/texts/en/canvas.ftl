@@ -340,3 +340,4 @@ canvas-there-is-no-canvas-press-b = There is no canvas. Press B to paint on a pi
 canvas-inpainting-settings = Inpainting settings
 canvas-cut-out-and-find = Cut out and find
 canvas-of = { $shown } of { $candidates }
+canvas-this-picture-was-made-on = This picture was made on this canvas.

@@ -251,3 +251,4 @@ gallery-not-rejected = Not rejected
 gallery-pictures = { $shown } pictures
 gallery-pictures-2 = { $count } pictures
 gallery-made-for = Made for { $owner }
+gallery-or-begin-with-one-of = Or begin with one of these:

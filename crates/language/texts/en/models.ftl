@@ -309,3 +309,5 @@ models-likes = { $short_count } likes
 models-days = { $days } days
 models-of-weights = { $size } of weights
 models-about-3 = about { $size }
+models-an-example-of = An example of { $name }
+models-a-picture-that-this-model = A picture that this model makes.

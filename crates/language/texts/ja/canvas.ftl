@@ -340,3 +340,4 @@ canvas-there-is-no-canvas-press-b = キャンバスがありません。Bキー�
 canvas-inpainting-settings = インペイントの設定
 canvas-cut-out-and-find = 切り抜きと検出
 canvas-of = { $candidates }件中{ $shown }件目
+canvas-this-picture-was-made-on = この画像はこのキャンバスで作られました。

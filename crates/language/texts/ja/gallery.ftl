@@ -251,3 +251,4 @@ gallery-not-rejected = 却下以外
 gallery-pictures = { $shown }枚の画像
 gallery-pictures-2 = { $count }枚の画像
 gallery-made-for = { $owner }用に生成
+gallery-or-begin-with-one-of = または次のいずれかから始めます：

@@ -309,3 +309,5 @@ models-likes = いいね{ $short_count }件
 models-days = { $days }日
 models-of-weights = 重み{ $size }
 models-about-3 = 約{ $size }
+models-an-example-of = { $name }の例
+models-a-picture-that-this-model = このモデルが作る画像です。

@@ -1,8 +1,8 @@
 //! The panel of layers.
 
 use eframe::egui::{
-    Align, Button, ComboBox, DragAndDrop, Id, Key, Layout, Margin, Popup, Rect, RichText, ScrollArea, Sense, Slider, Stroke, StrokeKind,
-    TextEdit, Ui, Vec2, pos2, vec2,
+    Button, ComboBox, DragAndDrop, Id, Key, Margin, Popup, Rect, RichText, ScrollArea, Sense, Slider, Stroke, StrokeKind, TextEdit, Ui,
+    Vec2, pos2, vec2,
 };
 
 use crate::gui::bidi;
@@ -154,7 +154,7 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
         let size = widgets::whole_number(&mut changed.size, LayerText::SIZES.0..=LayerText::SIZES.1).suffix(" px");
         let size = ui.add(size).on_hover_text(tr!("canvas-size-of-the-font")).accessible_name(tr!("canvas-font-size"));
         is_let_go |= size.drag_stopped() || size.lost_focus();
-        ui.color_edit_button_srgb(&mut changed.colour)
+        widgets::colour_button(ui, &mut changed.colour)
             .on_hover_text(tr!("canvas-colour-of-the-text"))
             .accessible_name(tr!("canvas-colour-of-the-text-2"));
     });
@@ -208,8 +208,19 @@ fn dragged_row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Laye
 fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
     let palette = theme::palette(ui);
     let is_current = state.canvas.edited().is_some_and(|document| document.document.content().current() == layer.id);
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), LAYER_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    let mut chosen = Commands::default();
+    let right = |ui: &mut Ui| {
+        let commands = &mut chosen;
         ui.spacing_mut().item_spacing.x = 2.0;
+        ui.add_space(2.0);
+        let eye = if layer.visible { Icon::Eye } else { Icon::EyeClosed };
+        let command = Command::SetVisible(layer.id, !layer.visible);
+        let name = format!("{}: {}", command.label(), layer.name);
+        command_control(ui, state, commands, command, |ui| bare_icon(ui, eye, &name));
+        let lock = if layer.locked { Icon::Locked } else { Icon::Unlocked };
+        let command = Command::SetLocked(layer.id, !layer.locked);
+        let name = format!("{}: {}", command.label(), layer.name);
+        command_control(ui, state, commands, command, |ui| bare_icon(ui, lock, &name));
         if layer.kind.is_picture() && is_current {
             let command = Command::SetAlphaLocked(layer.id, !layer.alpha_locked);
             let name = format!("{}: {}", command.label(), layer.name);
@@ -221,14 +232,8 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
                 response
             });
         }
-        let lock = if layer.locked { Icon::Locked } else { Icon::Unlocked };
-        let command = Command::SetLocked(layer.id, !layer.locked);
-        let name = format!("{}: {}", command.label(), layer.name);
-        command_control(ui, state, commands, command, |ui| bare_icon(ui, lock, &name));
-        let eye = if layer.visible { Icon::Eye } else { Icon::EyeClosed };
-        let command = Command::SetVisible(layer.id, !layer.visible);
-        let name = format!("{}: {}", command.label(), layer.name);
-        command_control(ui, state, commands, command, |ui| bare_icon(ui, eye, &name));
+    };
+    let left = |ui: &mut Ui| {
         let wide = ui.available_width();
         if let Some((_, text)) = state.canvas.renaming.as_ref().filter(|(id, _)| *id == layer.id) {
             let mut typed = text.clone();
@@ -247,6 +252,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         }
         let colour = if layer.visible { palette.text } else { palette.weak };
         let (wide, place) = (wide - LOOK_SIDE - 4.0, ui.available_rect_before_wrap().left_center() + vec2(LOOK_SIDE / 2.0, 0.0));
+        ui.add_space(LOOK_SIDE + 4.0);
         let response = command_control(ui, state, commands, Command::SelectLayer(layer.id), |ui| {
             let button = Button::selectable(is_current, RichText::new(&layer.name).color(colour))
                 .truncate()
@@ -279,7 +285,11 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         if response.double_clicked() {
             commands.push(Command::EditName(Some((layer.id, layer.name.clone()))));
         }
-    });
+    };
+    widgets::row_of_sides(ui, LAYER_HEIGHT, "layer", left, right);
+    for command in chosen.into_vec() {
+        commands.push(command);
+    }
 }
 
 /// The largest rectangle of a shape in the middle of another.

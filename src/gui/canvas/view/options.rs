@@ -45,7 +45,7 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.spacing_mut().item_spacing.x = 6.0;
         let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;
         if paints {
-            ui.color_edit_button_srgb(&mut options.colour)
+            widgets::colour_button(ui, &mut options.colour)
                 .on_hover_text(tr!("canvas-paint-colour-alt-picks"))
                 .accessible_name(tr!("canvas-colour"));
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eframe::egui::{Align, Button, Label, Layout, Popup, RichText, ScrollArea, Ui, vec2};
+use eframe::egui::{Button, Label, Popup, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -46,13 +46,18 @@ pub(crate) fn embedding_section(ui: &mut Ui, state: &State, recipe: &mut Recipe,
 fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &mut String, negative_prompt: &mut String) -> bool {
     let palette = theme::palette(ui);
     let mut is_removed = false;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    let left = |ui: &mut Ui| {
+        let is_missing = state.shared.missing_files.contains(path);
+        let color = if is_missing { palette.warn } else { palette.text };
+        let hover = format!("{}{}", path.display(), if is_missing { tr!("create-this-file-no-longer") } else { "" });
+        let name = widgets::middle_elided(ui, word, ui.available_width());
+        ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
+    };
+    widgets::row_of_sides(ui, ROW_HEIGHT, word, left, |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-embedding", word));
-        is_removed = remove.on_hover_text(tr!("create-remove-this-embedding-and")).clicked();
         for (prompt, label, of) in [
-            (negative_prompt, tr!("create-negative"), tr!("create-negative-prompt")),
             (prompt, tr!("create-prompt-2"), tr!("create-prompt-3")),
+            (negative_prompt, tr!("create-negative"), tr!("create-negative-prompt")),
         ] {
             let is_named = names_embedding(prompt, word);
             let button = Button::selectable(is_named, RichText::new(label).size(theme::SMALL));
@@ -65,13 +70,8 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
                 }
             }
         }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let is_missing = state.shared.missing_files.contains(path);
-            let color = if is_missing { palette.warn } else { palette.text };
-            let hover = format!("{}{}", path.display(), if is_missing { tr!("create-this-file-no-longer") } else { "" });
-            let name = widgets::middle_elided(ui, word, ui.available_width());
-            ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
-        });
+        let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-embedding", word));
+        is_removed = remove.on_hover_text(tr!("create-remove-this-embedding-and")).clicked();
     });
     let card = known_embeddings(&state.shared).find(|known| known.1 == path).map(|known| known.0);
     if let Some(sentence) = card.and_then(|card| mismatch(card, &state.shared)) {

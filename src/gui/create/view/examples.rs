@@ -16,9 +16,11 @@ use crate::gui::bidi;
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::sheet::{GAP, SheetLayout};
+use crate::gui::screen::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, file_name, paint_square, tooltip};
+use crate::gui::window_command::WindowCommand;
 
 /// Pictures and prompts that are shown at most.
 const MAX_CELLS: usize = 6;
@@ -49,11 +51,6 @@ struct Cell<'a> {
 
 /// Draws what an empty start shows of the chosen model; false where there is nothing to be shown.
 pub(crate) fn examples_panel(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) -> bool {
-    let is_idle = state.shared.jobs.is_empty() && !state.live.is_running();
-    let is_ready = matches!(state.shared.next.ready(), Ok(()) | Err(UnmetRequirement::Prompt));
-    if !is_idle || !is_ready || state.create.examples.is_reading {
-        return false;
-    }
     let cells = cells(state);
     if cells.is_empty() {
         return false;
@@ -63,18 +60,8 @@ pub(crate) fn examples_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     let mut note = LayoutJob::simple(note(state, &cells).to_owned(), TextStyle::Body.resolve(ui.style()), palette.weak, room.width());
     note.halign = Align::Center;
     let heading_height = HEADING_HEIGHT + bidi::laid_out(ui, note.clone()).size().y;
-    let is_wide = room.width() > room.height() * 1.3;
-    let columns = cells.len().min(if is_wide { 3 } else { 2 });
-    let rows = cells.len().div_ceil(columns);
-    let high = (room.height() - heading_height) / rows as f32 - CAPTION_HEIGHT - GAP;
-    let side = high.min((room.width() - GAP * (columns - 1) as f32) / columns as f32).min(MAX_SIDE);
-    if side < MIN_SIDE {
-        return false;
-    }
-    let size = vec2(side * columns as f32 + GAP * (columns - 1) as f32, (side + CAPTION_HEIGHT) * rows as f32 + GAP * (rows - 1) as f32);
     let below = Rect::from_min_max(room.min + vec2(0.0, heading_height), room.max);
-    let place = Rect::from_center_size(below.center(), size);
-    let layout = SheetLayout::of(cells.len(), side / (side + CAPTION_HEIGHT), place);
+    let Some((layout, place)) = layout_in(below, columns(cells.len(), room)) else { return false };
     let top = (place.top() - heading_height).max(room.top());
     let heading = Rect::from_min_size(pos2(room.left(), top), vec2(room.width(), heading_height));
     ui.scope_builder(UiBuilder::new().max_rect(heading), |ui| {
@@ -89,8 +76,53 @@ pub(crate) fn examples_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     true
 }
 
-/// The person's best pictures, then the model's examples.
+/// True where there are pictures or prompts to be shown, and this room has a place for them.
+pub(crate) fn has_examples_in(state: &State, room: Rect) -> bool {
+    layout_in(room, columns(cells(state).len(), room)).is_some()
+}
+
+/// Draws these pictures and prompts alone, in the middle of this room; a click leads to Create.
+pub(crate) fn examples_in(ui: &mut Ui, state: &State, commands: &mut Commands, room: Rect) {
+    let cells = cells(state);
+    let Some((layout, _)) = layout_in(room, columns(cells.len(), room)) else { return };
+    let mut chosen = Commands::default();
+    for (at, cell) in cells.into_iter().enumerate() {
+        cell_panel(ui, &mut chosen, cell, (at, layout.rect(at)));
+    }
+    for command in chosen.into_vec() {
+        commands.push(WindowCommand::SetScreen(Screen::Create));
+        commands.push(command);
+    }
+}
+
+/// The number of cells, and of those side by side in this room.
+fn columns(count: usize, room: Rect) -> (usize, usize) {
+    let is_wide = room.width() > room.height() * 1.3;
+    (count, count.min(if is_wide { 3 } else { 2 }).max(1))
+}
+
+/// The places of so many cells in so many columns in the middle of a room, and the rectangle round
+/// them; `None` where they would be too small.
+fn layout_in(room: Rect, (count, columns): (usize, usize)) -> Option<(SheetLayout, Rect)> {
+    let rows = count.div_ceil(columns);
+    let high = room.height() / rows as f32 - CAPTION_HEIGHT - GAP;
+    let side = high.min((room.width() - GAP * (columns - 1) as f32) / columns as f32).min(MAX_SIDE);
+    if count == 0 || side < MIN_SIDE {
+        return None;
+    }
+    let size = vec2(side * columns as f32 + GAP * (columns - 1) as f32, (side + CAPTION_HEIGHT) * rows as f32 + GAP * (rows - 1) as f32);
+    let place = Rect::from_center_size(room.center(), size);
+    Some((SheetLayout::of(count, side / (side + CAPTION_HEIGHT), place), place))
+}
+
+/// The person's best pictures, then the model's examples; none while something is made, or could not
+/// be.
 fn cells(state: &State) -> Vec<Cell<'_>> {
+    let is_idle = state.shared.jobs.is_empty() && !state.live.is_running();
+    let is_ready = matches!(state.shared.next.ready(), Ok(()) | Err(UnmetRequirement::Prompt));
+    if !is_idle || !is_ready || state.create.examples.is_reading {
+        return Vec::new();
+    }
     let shown = &state.create.examples;
     let examples = state.shared.examples();
     let recipe = &state.shared.next.recipe;

@@ -2,12 +2,12 @@
 //! session, newest first, behind the one that is forming.
 
 use atelier_language::tr;
-use eframe::egui::{Rect, Role, ScrollArea, Sense, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use eframe::egui::{Id, Rect, Role, ScrollArea, Sense, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::canvas;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::session::{PictureFile, SessionPicture};
+use crate::gui::create::session::{PictureFile, SessionPicture, SessionPictureId};
 use crate::gui::create::view::canvas_cells::canvas_cells;
 use crate::gui::create::view::{menu, notes};
 use crate::gui::icons::Icon;
@@ -35,14 +35,50 @@ fn pictures(state: &State) -> Vec<&SessionPicture> {
     state.create.session.iter().filter(|picture| !is_candidate(picture)).collect()
 }
 
+/// How the pictures of the strip lay in the last frame.
+#[derive(Clone, Copy, Default)]
+struct StripPlace {
+    /// The newest picture, and how many tiles were before it.
+    newest: Option<(SessionPictureId, usize)>,
+    /// How far it was scrolled, in points.
+    offset: f32,
+    /// How much of that makes up for tiles that came while the pointer was here, in points.
+    held: f32,
+}
+
+impl StripPlace {
+    /// Keeps what lies under the pointer where it is as tiles come and go before it; once the pointer
+    /// is elsewhere, the newest is in sight again. Returns where to scroll to, in points.
+    fn follow(&mut self, has_pointer: bool, newest_at: Option<usize>) -> Option<f32> {
+        if !has_pointer {
+            let was_at_newest = self.held > 0.0 && self.offset <= self.held + 0.5;
+            self.held = 0.0;
+            return was_at_newest.then_some(0.0);
+        }
+        let (_, before) = self.newest?;
+        let moved = (newest_at? as f32 - before as f32) * (SIDE + GAP);
+        self.held = (self.held + moved).max(0.0);
+        (moved != 0.0).then(|| (self.offset + moved).max(0.0))
+    }
+}
+
 /// Draws the pictures. Only what is in sight is drawn.
 fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let forming = state.create.forming.first().map(|forming| &forming.texture);
     let pictures = pictures(state);
-    let tiles = pictures.len() + usize::from(forming.is_some());
-    ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
+    let forming_tiles = usize::from(forming.is_some());
+    let tiles = pictures.len() + forming_tiles;
+    let id = Id::unique("place of the filmstrip");
+    let mut place: StripPlace = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let room = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), SIDE));
+    let newest_at = place.newest.and_then(|(newest, _)| Some(forming_tiles + pictures.iter().position(|it| it.id == newest)?));
+    let mut area = ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]);
+    if let Some(offset) = place.follow(ui.rect_contains_pointer(room), newest_at) {
+        area = area.horizontal_scroll_offset(offset);
+    }
+    let shown = area.show_viewport(ui, |ui, viewport| {
         let total = tiles as f32 * (SIDE + GAP) - GAP;
-        let (strip, _) = ui.allocate_exact_size(vec2(total.max(viewport.width()), SIDE), Sense::hover());
+        let (strip, _) = ui.allocate_exact_size(vec2(total.max(viewport.width() + place.held), SIDE), Sense::hover());
         let first = (viewport.left() / (SIDE + GAP)).floor().max(0.0) as usize;
         let count = (viewport.width() / (SIDE + GAP)).ceil() as usize + 1;
         for at in first..(first + count).min(tiles) {
@@ -62,12 +98,18 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
     });
+    place.offset = shown.state.offset.x;
+    place.newest = pictures.first().map(|it| (it.id, forming_tiles));
+    ui.data_mut(|data| data.insert_temp(id, place));
 }
 
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
     let is_other = state.create.forming_shown().is_some() || state.canvas.in_sight().is_some();
     let chosen = !is_other && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
     let mut name = tr!("create-picture-seed", id = picture.id.0 + 1, seed = picture.info.seed);
+    if picture.is_upscaled() {
+        name.push_str(tr!("create-upscaled"));
+    }
     if !picture.notes.is_empty() {
         name.extend(["\n", &notes::lines(picture)]);
     }
@@ -78,6 +120,11 @@ fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State
         let corner = Rect::from_center_size(rect.left_bottom() + vec2(12.0, -12.0), vec2(18.0, 18.0));
         ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
         icons::paint(ui.painter(), corner, icon, color);
+    }
+    if picture.is_upscaled() {
+        let corner = Rect::from_center_size(rect.left_top() + vec2(12.0, 12.0), vec2(18.0, 18.0));
+        ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
+        icons::paint(ui.painter(), corner, Icon::Upscale, palette.strong);
     }
     if picture.stored == PictureFile::Failed {
         let corner = Rect::from_center_size(rect.right_bottom() - vec2(12.0, 12.0), vec2(18.0, 18.0));
@@ -126,5 +173,27 @@ fn tile(
     }
     if clicked {
         commands.push(command);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strip_is_scrolled_by_what_came_and_back_to_the_newest() {
+        let mut place = StripPlace { newest: Some((SessionPictureId(4), 0)), ..StripPlace::default() };
+        assert_eq!(place.follow(true, Some(0)), None);
+        assert_eq!(place.follow(true, Some(2)), Some(2.0 * (SIDE + GAP)));
+        (place.offset, place.newest) = (2.0 * (SIDE + GAP), Some((SessionPictureId(6), 1)));
+        // What was forming is gone, and left nothing.
+        assert_eq!(place.follow(true, Some(0)), Some(SIDE + GAP));
+        place.offset = SIDE + GAP;
+        assert_eq!(place.follow(false, Some(0)), Some(0.0));
+        // Who has scrolled to older ones stays there.
+        let mut place = StripPlace { newest: Some((SessionPictureId(4), 0)), offset: 900.0, held: 0.0 };
+        assert_eq!(place.follow(true, Some(1)), Some(900.0 + SIDE + GAP));
+        place.offset = 900.0 + SIDE + GAP;
+        assert_eq!(place.follow(false, Some(0)), None);
     }
 }

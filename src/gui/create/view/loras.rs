@@ -169,23 +169,21 @@ fn prompt_row(ui: &mut Ui, state: &State, lora: &Lora) -> bool {
 /// Draws switch, picture and name.
 fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
     let name = lora_name(&lora.path);
-    let mut change = RowChange::None;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    let (mut is_on_now, mut is_removed) = (is_on, false);
+    let left = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
+        ui.checkbox(&mut is_on_now, "").on_hover_text(tr!("create-turn-this-lora-on")).accessible_name(tr!("create-use-lora", name));
+        name_label(ui, state, lora, is_on);
+    };
+    widgets::row_of_sides(ui, ROW_HEIGHT, "name", left, |ui| {
         let remove = bare_icon(ui, Icon::Close, &tr!("create-remove-lora", name));
-        if remove.on_hover_text(tr!("create-remove-this-lora-the")).clicked() {
-            change = RowChange::Removed;
-        }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let mut is_on_now = is_on;
-            ui.checkbox(&mut is_on_now, "").on_hover_text(tr!("create-turn-this-lora-on")).accessible_name(tr!("create-use-lora", name));
-            if is_on_now != is_on {
-                change = RowChange::Switched;
-            }
-            name_label(ui, state, lora, is_on);
-        });
+        is_removed = remove.on_hover_text(tr!("create-remove-this-lora-the")).clicked();
     });
-    change
+    match (is_removed, is_on_now != is_on) {
+        (true, _) => RowChange::Removed,
+        (false, true) => RowChange::Switched,
+        (false, false) => RowChange::None,
+    }
 }
 
 /// Draws picture and name.
@@ -225,18 +223,20 @@ fn strength_rows(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
 }
 
 fn strength_row(ui: &mut Ui, name: &str, hover: &str, strength: &mut f32, is_on: bool) -> Response {
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         if !is_on {
             ui.disable();
         }
-        let number = DragValue::new(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
-        ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name);
-        ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(40.0);
+        ui.spacing_mut().slider_width = (ui.available_width() - NUMBER_WIDTH - ui.spacing().item_spacing.x - 8.0).max(40.0);
         let slider = Slider::new(&mut *strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
         let slider = widgets::slider(ui, slider).on_hover_text(hover).accessible_name(name);
         if slider.double_clicked() {
             *strength = 1.0;
         }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let number = DragValue::new(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
+            ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name);
+        });
         slider
     })
     .inner

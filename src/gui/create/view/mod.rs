@@ -31,6 +31,7 @@ mod tokens;
 mod unknown_words;
 
 pub(crate) use canvas::canvas_panel as main_panel;
+pub(crate) use examples::{examples_in, has_examples_in};
 pub(crate) use settings_panel::settings_panel as side_panel;
 
 /// True while a dialog of this view is open.

@@ -123,10 +123,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                 ui.set_width(ui.available_width());
                 ui.spacing_mut().item_spacing = vec2(2.0, 0.0);
                 let lines = if warning.is_some() { 3.0 } else { 2.0 };
-                ui.allocate_ui_with_layout(vec2(ui.available_width(), lines * LINE), Layout::right_to_left(Align::Center), |ui| {
-                    icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
-                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
-                    role_menu(ui, commands, role);
+                let left = |ui: &mut Ui| {
                     ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                         ui.set_width(ui.available_width());
                         ui.add(Label::new(RichText::new(role.label()).size(theme::SMALL).color(palette.weak)).truncate());
@@ -142,6 +139,11 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                             ui.add(Label::new(RichText::new(warning).size(theme::SMALL).color(palette.warn)).truncate());
                         }
                     });
+                };
+                widgets::row_of_sides(ui, lines * LINE, "file", left, |ui| {
+                    role_menu(ui, commands, role);
+                    icon_button(ui, state, commands, Icon::Folder, Command::ChooseFile(role));
+                    icon_button(ui, state, commands, Icon::Close, Command::ClearFile(role));
                 });
             });
     });

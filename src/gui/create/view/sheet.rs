@@ -88,6 +88,7 @@ fn cell_panel(ui: &mut Ui, state: &State, commands: &mut Commands, (at, cell): (
                 at = at + 1,
                 count,
                 seed = picture.info.seed,
+                is_upscaled = if picture.is_upscaled() { tr!("create-upscaled") } else { "" },
                 is_picked = if picture.is_picked { tr!("create-picked") } else { "" }
             )
         }
@@ -148,8 +149,9 @@ fn marks(ui: &Ui, state: &State, picture: &SessionPicture, rect: Rect) {
         icons::paint(ui.painter(), at, Icon::Compare, palette.accent);
     }
     let mark = notes::mark(picture, &palette).or((picture.stored == PictureFile::Failed).then_some((Icon::Warning, palette.warn)));
-    if let Some((icon, colour)) = mark {
-        icons::paint(ui.painter(), badge(rect.left_top() + vec2(16.0, 16.0)), icon, colour);
+    let upscaled = picture.is_upscaled().then_some((Icon::Upscale, palette.strong));
+    for (at, (icon, colour)) in mark.into_iter().chain(upscaled).enumerate() {
+        icons::paint(ui.painter(), badge(rect.left_top() + vec2(16.0 + 26.0 * at as f32, 16.0)), icon, colour);
     }
 }
 

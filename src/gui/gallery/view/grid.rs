@@ -12,6 +12,7 @@ use eframe::egui::{
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::create::larger::UpscaleMethod;
+use crate::gui::create::view::{examples_in, has_examples_in};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
@@ -27,6 +28,8 @@ use atelier_studio::gallery_service::ExportFormat;
 const EDGE: f32 = 14.0;
 /// Sides of cells, in points.
 const SIDES: std::ops::RangeInclusive<f32> = 72.0..=420.0;
+/// Height of the words and buttons of an empty gallery over the examples, at most, in points.
+const WORDS_HEIGHT: f32 = 280.0;
 /// Cells above and below those in sight whose thumbnails are made too.
 const MARGIN_ROWS: f64 = 2.0;
 
@@ -179,8 +182,24 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let palette = theme::palette(ui);
     let view = &state.gallery;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), UiLayout::right_to_left(Align::Center), |ui| {
+    let left = |ui: &mut Ui| {
         ui.add_space(EDGE);
+        ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());
+    };
+    widgets::row_of_sides(ui, ROW_HEIGHT, "gallery bar", left, |ui| {
+        if !view.search.text.trim().is_empty() {
+            command_button(ui, state, commands, It::ShowAll);
+        }
+        if view.can_restore {
+            command_button(ui, state, commands, It::Restore);
+        }
+        if view.selection.len() > 1 {
+            command_button(ui, state, commands, It::Delete);
+            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
+            if view.pair().is_some() {
+                command_button(ui, state, commands, It::Compare);
+            }
+        }
         let mut side = view.cell_side;
         ui.spacing_mut().slider_width = 96.0;
         let hover = It::SetCellSide(0.0);
@@ -189,23 +208,7 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if (side - view.cell_side).abs() > f32::EPSILON {
             commands.push(Command::Gallery(It::SetCellSide(side)));
         }
-        if view.selection.len() > 1 {
-            if view.pair().is_some() {
-                command_button(ui, state, commands, It::Compare);
-            }
-            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
-            command_button(ui, state, commands, It::Delete);
-        }
-        if view.can_restore {
-            command_button(ui, state, commands, It::Restore);
-        }
-        if !view.search.text.trim().is_empty() {
-            command_button(ui, state, commands, It::ShowAll);
-        }
-        ui.with_layout(UiLayout::left_to_right(Align::Center), |ui| {
-            ui.add_space(EDGE);
-            ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());
-        });
+        ui.add_space(EDGE);
     });
 }
 
@@ -315,8 +318,13 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
         (true, 0) => (tr!("gallery-no-pictures-yet"), tr!("gallery-your-pictures-appear-here")),
         (true, _) => (tr!("gallery-no-picture-matches"), tr!("gallery-use-fewer-words-or")),
     };
+    let is_first = view.is_known && view.found.total == 0;
+    // Those of the chosen model that a click makes.
+    let whole = ui.available_rect_before_wrap();
+    let below = |top: f32| Rect::from_min_max(pos2(whole.left(), top), whole.max).shrink(EDGE);
+    let has_examples = is_first && state.create.session.is_empty() && has_examples_in(state, below(whole.top() + WORDS_HEIGHT));
     ui.vertical_centered(|ui| {
-        ui.add_space(ui.available_height() * 0.28);
+        ui.add_space(if has_examples { EDGE } else { ui.available_height() * 0.28 });
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
         icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
@@ -332,10 +340,18 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
                     command_control(ui, state, commands, create, |ui| ui.add(Button::new(tr!("gallery-make-the-first-one"))));
                 });
                 command_button(ui, state, commands, gallery::Command::AddFolder);
+                if has_examples {
+                    ui.add_space(6.0);
+                    ui.label(RichText::new(tr!("gallery-or-begin-with-one-of")).color(palette.weak));
+                }
             }
             (true, _) => {
                 command_button(ui, state, commands, gallery::Command::ShowAll);
             }
         }
     });
+    if has_examples {
+        let room = below(ui.cursor().top());
+        examples_in(ui, state, commands, room);
+    }
 }

@@ -1,7 +1,7 @@
 //! Large look: one picture with zoom and position.
 
 use atelier_language::tr;
-use eframe::egui::{Align, Align2, FontId, Id, Label, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::gallery;
@@ -11,7 +11,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::{self, View};
-use crate::gui::widgets::{ROW_HEIGHT, command_button, file_name, icon_button};
+use crate::gui::widgets::{ROW_HEIGHT, command_button, file_name, icon_button, row_of_sides};
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
@@ -57,19 +57,23 @@ pub(super) fn draw(ui: &Ui, picture: &LargePicture, rect: Rect, clip: Rect) {
 fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let view = &state.gallery;
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    let mut chosen = Commands::default();
+    let left = |ui: &mut Ui| {
         ui.add_space(MARGIN);
-        icon_button(ui, state, commands, Icon::Fit, gallery::Command::ToggleActualSize);
-        icon_button(ui, state, commands, Icon::Copy, gallery::Command::CopyPicture);
-        icon_button(ui, state, commands, Icon::Picture, gallery::Command::StartFrom);
+        command_button(ui, state, &mut chosen, gallery::Command::CloseLook);
+        let place = view.cursor.map_or(0, |at| at + 1);
+        let name = view.current().and_then(|id| view.summaries.get(&id)).map(|it| file_name(&it.path)).unwrap_or_default();
+        let words = tr!("gallery-of", place, ids = view.found.ids.len(), name);
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).truncate());
+    };
+    row_of_sides(ui, ROW_HEIGHT, "look bar", left, |ui| {
         icon_button(ui, state, commands, Icon::Reuse, gallery::Command::UseSettings);
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add_space(MARGIN);
-            command_button(ui, state, commands, gallery::Command::CloseLook);
-            let place = view.cursor.map_or(0, |at| at + 1);
-            let name = view.current().and_then(|id| view.summaries.get(&id)).map(|it| file_name(&it.path)).unwrap_or_default();
-            let words = tr!("gallery-of", place, ids = view.found.ids.len(), name);
-            ui.add(Label::new(RichText::new(words).color(palette.weak)).truncate());
-        });
+        icon_button(ui, state, commands, Icon::Picture, gallery::Command::StartFrom);
+        icon_button(ui, state, commands, Icon::Copy, gallery::Command::CopyPicture);
+        icon_button(ui, state, commands, Icon::Fit, gallery::Command::ToggleActualSize);
+        ui.add_space(MARGIN);
     });
+    for command in chosen.into_vec() {
+        commands.push(command);
+    }
 }

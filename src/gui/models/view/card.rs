@@ -1,8 +1,8 @@
 //! Card of a model in the grid.
 
 use eframe::egui::{
-    Align, Button, Color32, EventFilter, FontId, Id, Label, Layout, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2,
-    vec2,
+    Align, Button, Color32, EventFilter, FontId, Id, Label, Layout, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder,
+    WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::{Command, Commands};
@@ -65,17 +65,17 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
             ui.add(Label::new(widgets::bold(view.telling_name(card)).size(theme::BODY).color(palette.strong)).truncate());
         });
     });
-    let picture = state.gallery.latest_of_card(card).and_then(|id| state.gallery.thumbnails.get(id));
+    let picture = last_picture(state, card).or_else(|| example(state, card));
     let bottom = Rect::from_min_max(pos2(rect.left() + INSIDE, rect.bottom() - 36.0), pos2(rect.right() - 9.0, rect.bottom() - 8.0));
     // Between the name and the lowest line, and beside the picture.
     let mut words = Rect::from_min_max(pos2(rect.left() + INSIDE, ui.cursor().top()), pos2(rect.right() - INSIDE, bottom.top()));
-    if let Some(texture) = picture {
+    if let Some((texture, name, hover)) = picture {
         let corner = pos2(rect.right() - INSIDE - PICTURE_SIDE, rect.top() + INSIDE + 22.0);
         let at = Rect::from_min_size(corner, vec2(PICTURE_SIDE, PICTURE_SIDE));
         widgets::paint_square(ui, texture, at);
         let shown = ui.interact(at, id(&card.id).with("picture"), Sense::hover());
-        shown.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("models-last-picture-of", name = card.name)));
-        shown.on_hover_text(tr!("models-the-last-picture-made"));
+        shown.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
+        shown.on_hover_text(hover);
         words.max.x = at.left() - 8.0;
     }
     ui.scope_builder(UiBuilder::new().max_rect(words).layout(Layout::top_down(Align::LEFT)), |ui| {
@@ -100,6 +100,20 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
         let command = if selected && view.is_open { models::Command::CloseDetails } else { models::Command::OpenDetails(card.id.clone()) };
         commands.push(Command::Models(command));
     }
+}
+
+/// The last picture made with a model, with its name and what it is.
+fn last_picture<'a>(state: &'a State, card: &ModelCard) -> Option<(&'a TextureHandle, String, &'static str)> {
+    let texture = state.gallery.thumbnails.get(state.gallery.latest_of_card(card)?)?;
+    Some((texture, tr!("models-last-picture-of", name = card.name), tr!("models-the-last-picture-made")))
+}
+
+/// The picture of an example that comes with a model, where that is chosen.
+fn example<'a>(state: &'a State, card: &ModelCard) -> Option<(&'a TextureHandle, String, &'static str)> {
+    let examples = &state.create.examples;
+    let is_its = card.availability == Availability::BuiltIn && state.shared.next.uses_builtin();
+    let texture = examples.looks.first()?.as_ref().filter(|_| is_its && examples.is_of(&state.shared.next.recipe.files))?;
+    Some((texture, tr!("models-an-example-of", name = card.name), tr!("models-a-picture-that-this-model")))
 }
 
 /// Accessible name of the card.

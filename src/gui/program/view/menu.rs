@@ -7,7 +7,7 @@ use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button, sides};
 use crate::gui::window_command::WindowCommand;
 use crate::gui::{palette, program, sharing, studios};
 use atelier_language::{Language, chosen_language, tr};
@@ -94,18 +94,19 @@ fn languages(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Size of text and controls: smaller, the present one, larger.
 fn size(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    ui.allocate_ui_with_layout(vec2(WIDTH, ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+    let left = |ui: &mut Ui| {
+        ui.add_space(2.0);
+        ui.label(RichText::new(tr!("program-text-size")).color(palette.text));
+    };
+    let right = |ui: &mut Ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        icon_button(ui, state, commands, Icon::Plus, WindowCommand::Larger);
+        icon_button(ui, state, commands, Icon::Minus, WindowCommand::Smaller);
         command_control(ui, state, commands, WindowCommand::UsualSize, |ui| {
             let percent = RichText::new(format!("{} %", state.shared.zoom.percent())).color(palette.text);
             let button = Button::new(percent).frame_when_inactive(false).min_size(vec2(52.0, ROW_HEIGHT));
             ui.add(button).accessible_name(WindowCommand::UsualSize.label())
         });
-        icon_button(ui, state, commands, Icon::Minus, WindowCommand::Smaller);
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add_space(2.0);
-            ui.label(RichText::new(tr!("program-text-size")).color(palette.text));
-        });
-    });
+        icon_button(ui, state, commands, Icon::Plus, WindowCommand::Larger);
+    };
+    ui.allocate_ui_with_layout(vec2(WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| sides(ui, "text size", left, right));
 }

@@ -14,7 +14,7 @@ use crate::gui::queue::command::Command;
 use crate::gui::shared::EngineJob;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bare_icon, command_control};
+use crate::gui::widgets::{bare_icon, command_control, sides};
 use atelier_gallery::queue::{JobState, QueuedJobId};
 use atelier_language::tr;
 use atelier_studio::queue::QueueRow;
@@ -93,13 +93,7 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
             ui.painter().rect_filled(rect, f32::from(theme::RADIUS), palette.panel);
             icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         }
-        ui.with_layout(Layout::right_to_left(eframe::egui::Align::Center), |ui| {
-            ui.spacing_mut().item_spacing.x = 0.0;
-            let cancel = if row.job.state.is_ended() { Command::Retry(row.job.id) } else { Command::Cancel(row.job.id) };
-            let icon = if row.job.state.is_ended() { Icon::Reuse } else { Icon::Close };
-            let name = format!("{} “{title}”", cancel.label());
-            command_control(ui, state, commands, cancel, |ui| bare_icon(ui, icon, &name));
-            menu(ui, state, commands, row, title);
+        let left = |ui: &mut Ui| {
             ui.with_layout(Layout::top_down(eframe::egui::Align::Min), |ui| {
                 ui.spacing_mut().item_spacing.y = 1.0;
                 ui.add(Label::new(RichText::new(title).color(palette.text)).truncate().selectable(false));
@@ -109,6 +103,14 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
                 ui.add(small(words::status(row, running), colour));
                 ui.add(small(words::details(row, age_secs), palette.weak));
             });
+        };
+        sides(ui, "job", left, |ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            menu(ui, state, commands, row, title);
+            let cancel = if row.job.state.is_ended() { Command::Retry(row.job.id) } else { Command::Cancel(row.job.id) };
+            let icon = if row.job.state.is_ended() { Icon::Reuse } else { Icon::Close };
+            let name = format!("{} “{title}”", cancel.label());
+            command_control(ui, state, commands, cancel, |ui| bare_icon(ui, icon, &name));
         });
     });
 }

@@ -180,6 +180,8 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16)]));
     studio.until("the first choices", |app| app.state.models.starter_count == 4);
     assert_eq!(studio.card_names()[0], "Small");
+    studio.until("its example", |app| !app.state.create.examples.looks.is_empty());
+    assert!(studio.harness.query_by_role_and_label(Role::Image, "An example of Small").is_some());
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
     let first = |app: &App| app.state.models.library.starter_ids.first().cloned();
     assert_eq!(first(studio.app()).as_deref(), Some("flux.1-schnell"), "the largest that fits");
