@@ -150,7 +150,9 @@ fn quantised_weights_are_multiplied_in_eight_bits() {
     let quantised = quantised_files("cpu-math-int8-model");
     // The lowest instructions with which this build runs, and the best of this machine.
     let lowest = atelier_engine::processor().compiled.name();
-    for (files, more) in [(&quantised, &[][..]), (&files(), &["--type", "q5_0"]), (&files(), &["--type", "q4_0"])] {
+    for (files, more) in
+        [(&quantised, &[][..]), (&files(), &["--type", "q5_0"]), (&files(), &["--type", "q4_0"]), (&files(), &["--type", "q4_K"])]
+    {
         for level in [lowest, ""] {
             let variables = [(CPU_LEVEL_VARIABLE, level)];
             let in_f32 = pixels(&picture_of(files, &home, "f32", "1", &variables, more).0);

@@ -1,14 +1,16 @@
 //! Speed of the kernels on one thread, by the thread's CPU time (on Linux), best of several.
 //!
 //! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS
-//! DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the registers can do),
-//! milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
+//! DEPTH`, `int8 FORMAT FEATURES TOKENS DEPTH` (quantised weights in eight bits, with the instructions
+//! beside the level), `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the registers can do),
+//! milliseconds of `attention SIZE TOKENS HEADS`. Other weights, keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
 
 use std::process::ExitCode;
 
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
+use atelier_kernels::int8::{self, Format, Int8Level, Int8Product};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values};
 
@@ -33,9 +35,17 @@ fn main() -> ExitCode {
 
 fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
     let (kind, numbers) = row.split_once(' ').unwrap_or((row, ""));
+    let (format, numbers) = match kind {
+        "int8" => {
+            let (name, numbers) = numbers.split_once(' ')?;
+            (Some(Format::ALL.into_iter().find(|format| format!("{format:?}") == name)?), numbers)
+        }
+        _ => (None, numbers),
+    };
     let numbers: Option<Vec<usize>> =
         numbers.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
     Some(match (kind, numbers?.as_slice()) {
+        ("int8", &[features, tokens, depth]) => int8_product(level, kernels, format?, [tokens, features, depth]),
         ("product", &[features, tokens, depth]) => product(kernels, tokens, features, depth),
         ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, size, channels, out_channels),
         ("attention", &[size, tokens, heads]) => attention(kernels, size, tokens, heads),
@@ -127,6 +137,31 @@ fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f
     };
     // SAFETY: the matrices have these sizes.
     let seconds = best(|| unsafe { multiply(kernels, &product, Thread::ALONE) });
+    2e-9 * (tokens * features * depth) as f64 / seconds
+}
+
+fn int8_product(level: Level, kernels: &Kernels, format: Format, [tokens, features, depth]: [usize; 3]) -> f64 {
+    let weights_stride = depth / format.values() * format.bytes();
+    // Factors of small numbers, whose time is that of all others.
+    let weights = vec![0x21_u8; features * weights_stride];
+    let activations = vec![0.01_f32; tokens * depth];
+    let mut out = vec![0.0_f32; tokens * features];
+    let product = Int8Product {
+        weights: weights.as_ptr(),
+        weights_stride,
+        format,
+        activations: activations.as_ptr(),
+        activations_stride: depth,
+        out: out.as_mut_ptr(),
+        out_stride: features,
+        tokens,
+        features,
+        depth,
+        epilogue: Epilogue::NONE,
+    };
+    let level = Int8Level::beside(level, true);
+    // SAFETY: the matrices have these sizes.
+    let seconds = best(|| unsafe { int8::multiply(level, kernels, &product, Thread::ALONE) });
     2e-9 * (tokens * features * depth) as f64 / seconds
 }
 

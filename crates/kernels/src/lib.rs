@@ -4,7 +4,7 @@
 //! - [`product`], [`convolution`] and [`attention`] are one blocked product (`gemm`, whose
 //!   documentation says how it blocks and why) with different factors; `winograd` makes
 //!   convolutions of 3 x 3 cheaper before they are one. [`planes`] has what only waits for memory.
-//! - [`int8`] multiplies weights of the simplest quantised forms in eight bits.
+//! - [`int8`] multiplies weights of the usual quantised forms in eight bits.
 //! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a
 //!   register. The loops above it are written once and compiled for each (`entry`, `table`), and
 //!   chosen at run time: one program serves every processor.

@@ -24,19 +24,54 @@ impl Random {
 /// Blocks of any bits with factors of 2^-7 to 2^-6, and the values that they stand for.
 fn weights(format: Format, values: usize, random: &mut Random) -> (Vec<u8>, Vec<f64>) {
     let (mut bytes, mut wanted) = (Vec::new(), Vec::new());
-    for _ in 0..values / 32 {
-        let factor = 0x2000 | (random.next() & 0x3ff) as u16;
-        let bits: Vec<u8> = (2..format.bytes()).map(|_| random.next() as u8).collect();
-        let value = |index: usize| match format {
-            Format::Q8_0 => i32::from(bits[index].cast_signed()),
-            Format::Q5_0 => i32::from(nibble(&bits[4..], index)) + i32::from(bits[index / 8] >> (index % 8) & 1) * 16 - 16,
-            Format::Q4_0 => i32::from(nibble(&bits, index)) - 8,
-        };
-        wanted.extend((0..32).map(|index| f64::from(value(index)) * f64::from(f16_to_f32(factor))));
-        bytes.extend(factor.to_le_bytes());
-        bytes.extend(bits);
+    for _ in 0..values / format.values() {
+        let mut block: Vec<u8> = (0..format.bytes()).map(|_| random.next() as u8).collect();
+        for &at in halves(format) {
+            block[at + 1] = 0x20 | block[at + 1] & 3;
+        }
+        wanted.extend((0..format.values()).map(|index| value(format, &block, index)));
+        bytes.extend(block);
     }
     (bytes, wanted)
+}
+
+/// Where a block has its factors in binary16.
+fn halves(format: Format) -> &'static [usize] {
+    match format {
+        Format::Q8_0 | Format::Q5_0 | Format::Q4_0 => &[0],
+        Format::Q6K => &[208],
+        Format::Q5K | Format::Q4K => &[0, 2],
+    }
+}
+
+/// A value of a block, as ggml's own loops read it.
+fn value(format: Format, block: &[u8], index: usize) -> f64 {
+    let half = |at: usize| f64::from(f16_to_f32(u16::from_le_bytes([block[at], block[at + 1]])));
+    let bit = |at: usize, bit: usize| u16::from(block[at + bit / 8] >> (bit % 8) & 1);
+    // The part of 32, and the half byte in chunks of 64 values, whose low halves come first.
+    let (part, within) = (index / 32, index % 32);
+    let four = |at: usize| u16::from(block[at + index / 64 * 32 + within] >> (part % 2 * 4) & 15);
+    let with_minimum = |value: u16| {
+        let six = |at: usize| block[4 + at];
+        let (factor, minimum) = match part {
+            0..4 => (six(part) & 63, six(part + 4) & 63),
+            _ => (six(part + 4) & 15 | six(part - 4) >> 6 << 4, six(part + 4) >> 4 | six(part) >> 6 << 4),
+        };
+        half(0) * f64::from(factor) * f64::from(value) - half(2) * f64::from(minimum)
+    };
+    match format {
+        Format::Q8_0 => half(0) * f64::from(block[2 + index].cast_signed()),
+        Format::Q5_0 => half(0) * (f64::from(nibble(&block[6..], index)) + f64::from(bit(2, index)) * 16.0 - 16.0),
+        Format::Q4_0 => half(0) * (f64::from(nibble(&block[2..], index)) - 8.0),
+        Format::Q6K => {
+            let (chunk, quarter) = (index / 128, index % 128 / 32);
+            let low = block[chunk * 64 + quarter % 2 * 32 + within] >> (quarter / 2 * 4) & 15;
+            let high = block[128 + chunk * 32 + within] >> (quarter * 2) & 3;
+            half(208) * f64::from(block[192 + index / 16].cast_signed()) * (f64::from(low | high << 4) - 32.0)
+        }
+        Format::Q5K => with_minimum(four(48) + bit(16 + within, part) * 16),
+        Format::Q4K => with_minimum(four(16)),
+    }
 }
 
 fn nibble(bytes: &[u8], index: usize) -> u8 {
@@ -59,7 +94,7 @@ impl Case {
         let mut out = vec![f32::NAN; tokens * stride];
         let product = Int8Product {
             weights: self.weights.as_ptr(),
-            weights_stride: depth / 32 * format.bytes(),
+            weights_stride: depth / format.values() * format.bytes(),
             format,
             activations: self.activations.as_ptr(),
             activations_stride: depth,
@@ -92,6 +127,7 @@ fn every_level_is_the_plain_loops_and_near_the_product() {
     let mut random = Random(1);
     for format in Format::ALL {
         for (tokens, features, depth) in [(1, 1, 32), (3, 7, 64), (4, 8, 96), (5, 17, 32), (9, 33, 320), (2, 70, 1280), (140, 3, 24_576)] {
+            let depth = usize::next_multiple_of(depth, format.values());
             let (weights, values) = weights(format, features * depth, &mut random);
             let activations: Vec<f32> = (0..tokens * depth).map(|_| random.value()).collect();
             let case = Case { format, tokens, features, depth, weights, activations };
@@ -120,27 +156,58 @@ fn every_level_is_the_plain_loops_and_near_the_product() {
     }
 }
 
+/// Sums of the values of a block whose bytes count up by 77, without and with their place from 1 on,
+/// as ggml's `to_float` gave them.
+#[test]
+fn blocks_of_256_values_mean_what_ggml_reads_in_them() {
+    for (format, sum, weighted) in
+        [(Format::Q6K, 492.0, 785_336.0), (Format::Q5K, 95_992.0, 14_104_208.0), (Format::Q4K, 43_016.0, 6_227_824.0)]
+    {
+        let mut block: Vec<u8> = (0..format.bytes()).map(|at| (at * 77 + 13) as u8).collect();
+        // 1, and a half.
+        for (&at, high) in halves(format).iter().zip([0x3c, 0x38]) {
+            block[at..at + 2].copy_from_slice(&[0, high]);
+        }
+        let values: Vec<f64> = (0..256).map(|index| value(format, &block, index)).collect();
+        let by_place = values.iter().zip(1_u16..).map(|(value, place)| value * f64::from(place));
+        assert_eq!((values.iter().sum::<f64>(), by_place.sum::<f64>()), (sum, weighted), "{format:?}");
+    }
+}
+
 #[test]
 fn the_largest_products_do_not_saturate() {
-    let block: Vec<u8> = [0x00, 0x3c].into_iter().chain([0x80; 32]).collect();
-    for value in [127.0, -127.0] {
-        let case = Case { format: Format::Q8_0, tokens: 1, features: 1, depth: 32, weights: block.clone(), activations: vec![value; 32] };
-        for level in levels() {
-            assert_eq!(case.computed(level, 1), [-128.0 * value * 32.0], "{level:?}");
+    for format in Format::ALL {
+        let depth = format.values();
+        for bits in [0x80, 0xff] {
+            let mut block = vec![bits; format.bytes()];
+            for &at in halves(format) {
+                block[at..at + 2].copy_from_slice(&[0x00, 0x3c]);
+            }
+            let sum: f64 = (0..depth).map(|index| value(format, &block, index)).sum();
+            for factor in [127.0, -127.0] {
+                let activations = vec![factor; depth];
+                let case = Case { format, tokens: 1, features: 1, depth, weights: block.clone(), activations };
+                for level in levels() {
+                    assert_eq!(f64::from(case.computed(level, 1)[0]), sum * f64::from(factor), "{format:?} {level:?} {bits}");
+                }
+            }
         }
     }
 }
 
 #[test]
 fn what_is_not_finite_stays_so_and_zeros_are_zeros() {
-    for (value, is_nan) in [(f32::NAN, true), (f32::INFINITY, true), (0.0, false)] {
-        let (weights, _) = weights(Format::Q4_0, 32, &mut Random(2));
-        let mut activations = vec![0.0; 32];
-        activations[5] = value;
-        let case = Case { format: Format::Q4_0, tokens: 1, features: 1, depth: 32, weights, activations };
-        for level in levels() {
-            let got = case.computed(level, 1)[0];
-            assert!(if is_nan { got.is_nan() } else { got == 0.0 }, "{level:?}: {got}");
+    for format in Format::ALL {
+        for (value, is_nan) in [(f32::NAN, true), (f32::INFINITY, true), (0.0, false)] {
+            let depth = format.values();
+            let (weights, _) = weights(format, depth, &mut Random(2));
+            let mut activations = vec![0.0; depth];
+            activations[5] = value;
+            let case = Case { format, tokens: 1, features: 1, depth, weights, activations };
+            for level in levels() {
+                let got = case.computed(level, 1)[0];
+                assert!(if is_nan { got.is_nan() } else { got == 0.0 }, "{format:?} {level:?}: {got}");
+            }
         }
     }
 }

@@ -90,8 +90,8 @@ pub(super) struct Cli {
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
     /// CPU arithmetic: exact, f32, bf16 or int8 [default: fastest supported]. exact leaves flash
-    /// attention out, unless --diffusion-fa is given; int8 is for models in Q8_0, Q5_0 or Q4_0, and
-    /// f32 for others
+    /// attention out, unless --diffusion-fa is given; int8 is for models in Q8_0, Q6_K, Q5_K, Q5_0,
+    /// Q4_K or Q4_0, and f32 for others
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
     /// Pictures and model files to open in the window. A picture that Atelier made restores its

@@ -499,6 +499,9 @@ int format_of(ggml_type type) {
         case GGML_TYPE_Q8_0: return ATELIER_FORMAT_Q8_0;
         case GGML_TYPE_Q5_0: return ATELIER_FORMAT_Q5_0;
         case GGML_TYPE_Q4_0: return ATELIER_FORMAT_Q4_0;
+        case GGML_TYPE_Q6_K: return ATELIER_FORMAT_Q6_K;
+        case GGML_TYPE_Q5_K: return ATELIER_FORMAT_Q5_K;
+        case GGML_TYPE_Q4_K: return ATELIER_FORMAT_Q4_K;
         default: return ATELIER_FORMAT_OTHER;
     }
 }

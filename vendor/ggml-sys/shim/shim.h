@@ -245,12 +245,15 @@ typedef enum {
     ATELIER_VALUES_BLOCKS = 3,  // quantised: `unpack` makes f32 of them
 } atelier_values;
 
-// Forms of blocks of 32 values that kernels read by themselves: one factor, as ggml stores them.
+// Forms of blocks that kernels read by themselves, as ggml stores them: of 32 values with one factor, or of 256 with factors for parts.
 typedef enum {
     ATELIER_FORMAT_OTHER = 0,
     ATELIER_FORMAT_Q8_0  = 1,
     ATELIER_FORMAT_Q5_0  = 2,
     ATELIER_FORMAT_Q4_0  = 3,
+    ATELIER_FORMAT_Q6_K  = 4,
+    ATELIER_FORMAT_Q5_K  = 5,
+    ATELIER_FORMAT_Q4_K  = 6,
 } atelier_format;
 
 // A matrix, row by row; the values of a row lie side by side. Without alignment.

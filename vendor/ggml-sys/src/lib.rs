@@ -521,6 +521,12 @@ pub const ATELIER_FORMAT_Q8_0: c_int = 1;
 pub const ATELIER_FORMAT_Q5_0: c_int = 2;
 /// `atelier_format`: 4 bits.
 pub const ATELIER_FORMAT_Q4_0: c_int = 3;
+/// `atelier_format`: 6 bits, blocks of 256.
+pub const ATELIER_FORMAT_Q6_K: c_int = 4;
+/// `atelier_format`: 5 bits, blocks of 256.
+pub const ATELIER_FORMAT_Q5_K: c_int = 5;
+/// `atelier_format`: 4 bits, blocks of 256.
+pub const ATELIER_FORMAT_Q4_K: c_int = 6;
 
 /// `atelier_tokenizer_kind`: CLIP.
 pub const ATELIER_TOKENIZER_CLIP: c_int = 0;

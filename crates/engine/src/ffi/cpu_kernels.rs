@@ -9,14 +9,14 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::Processor;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
-use atelier_kernels::int8::{self, BLOCK, Format, Int8Level, Int8Product};
+use atelier_kernels::int8::{self, Format, Int8Level, Int8Product};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values};
 use ggml_sys::{
-    ATELIER_ABORTED, ATELIER_FORMAT_Q4_0, ATELIER_FORMAT_Q5_0, ATELIER_FORMAT_Q8_0, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16,
-    ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels, atelier_epilogue,
-    atelier_group_norm, atelier_product, atelier_rows, atelier_status,
+    ATELIER_ABORTED, ATELIER_FORMAT_Q4_0, ATELIER_FORMAT_Q4_K, ATELIER_FORMAT_Q5_0, ATELIER_FORMAT_Q5_K, ATELIER_FORMAT_Q6_K,
+    ATELIER_FORMAT_Q8_0, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
+    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -98,11 +98,14 @@ fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
         ATELIER_FORMAT_Q8_0 => Format::Q8_0,
         ATELIER_FORMAT_Q5_0 => Format::Q5_0,
         ATELIER_FORMAT_Q4_0 => Format::Q4_0,
+        ATELIER_FORMAT_Q6_K => Format::Q6K,
+        ATELIER_FORMAT_Q5_K => Format::Q5K,
+        ATELIER_FORMAT_Q4_K => Format::Q4K,
         _ => return None,
     };
     let values = activations.data.cast::<f32>();
     let is_f32 = activations.values == ATELIER_VALUES_F32 && values.is_aligned() && activations.stride.is_multiple_of(size_of::<f32>());
-    (is_f32 && depth.is_multiple_of(BLOCK)).then(|| Int8Product {
+    (is_f32 && depth.is_multiple_of(format.values())).then(|| Int8Product {
         weights: weights.data.cast(),
         weights_stride: weights.stride,
         format,

@@ -6,10 +6,11 @@ use std::arch::aarch64::{
 };
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32, _mm256_fmadd_ps,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_set1_ps, _mm256_setzero_ps, _mm256_sign_epi8, _mm256_storeu_ps, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps,
-    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32,
+    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_sign_epi8, _mm256_storeu_ps, _mm512_cvtepi32_ps,
+    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps,
+    _mm512_setzero_ps, _mm512_storeu_ps,
 };
 
 use std::array;
@@ -32,16 +33,30 @@ pub(super) trait Dot {
     const LANES: usize;
     /// Rows of activations at a time, at most 4.
     const TOKENS: usize = 4;
-    /// What bits of weights are flipped: 0x80 makes them unsigned and 128 larger.
-    const OFFSET: u8;
+    /// Weights of eight bits have a sign; all others have none.
+    const SIGNED: bool;
 
     unsafe fn load(from: *const u32) -> Self::Ints;
     unsafe fn splat(value: i32) -> Self::Ints;
     /// Adds the products of four weights of each lane and four activations, which are not -128.
     unsafe fn dot(sums: Self::Ints, weights: Self::Ints, activations: i32) -> Self::Ints;
+    /// Adds the products of some words of a panel, whose weights have so many bits, and as many words
+    /// of activations.
+    #[inline(always)]
+    unsafe fn dot_words(mut sums: Self::Ints, weights: *const u32, activations: *const u32, words: usize, _bits: u32) -> Self::Ints {
+        for word in 0..words {
+            // SAFETY: as the caller promises.
+            unsafe {
+                sums = Self::dot(sums, Self::load(weights.add(word * Self::LANES)), activations.add(word).read().cast_signed());
+            }
+        }
+        sums
+    }
     unsafe fn zeros() -> Self::Floats;
     /// `sums + products * (weights * activations)`, the last two rounded once.
     unsafe fn add_scaled(sums: Self::Floats, products: Self::Ints, weights: *const f32, activations: f32) -> Self::Floats;
+    /// `sums + weights * activations`, rounded once.
+    unsafe fn add_product(sums: Self::Floats, weights: *const f32, activations: f32) -> Self::Floats;
     unsafe fn store(from: Self::Floats, to: *mut f32);
 }
 
@@ -52,7 +67,7 @@ impl Dot for Plain {
     type Ints = [i32; 8];
     type Floats = [f32; 8];
     const LANES: usize = 8;
-    const OFFSET: u8 = 0x80;
+    const SIGNED: bool = false;
 
     unsafe fn load(from: *const u32) -> [i32; 8] {
         // SAFETY: as the caller promises.
@@ -76,6 +91,11 @@ impl Dot for Plain {
         let weights = unsafe { weights.cast::<[f32; 8]>().read_unaligned() };
         array::from_fn(|lane| (products[lane] as f32).mul_add(weights[lane] * activations, sums[lane]))
     }
+    unsafe fn add_product(sums: [f32; 8], weights: *const f32, activations: f32) -> [f32; 8] {
+        // SAFETY: as the caller promises.
+        let weights = unsafe { weights.cast::<[f32; 8]>().read_unaligned() };
+        array::from_fn(|lane| weights[lane].mul_add(activations, sums[lane]))
+    }
     unsafe fn store(from: [f32; 8], to: *mut f32) {
         // SAFETY: as the caller promises.
         unsafe { to.cast::<[f32; 8]>().write_unaligned(from) };
@@ -86,15 +106,15 @@ impl Dot for Plain {
 /// a function that computes with it.
 #[cfg(target_arch = "x86_64")]
 macro_rules! x86 {
-    ($name:ident, $function:ident, $features:literal, $ints:ty, $floats:ty, $lanes:literal, $offset:literal, $load:ident, $set:ident,
-     $convert:ident, $fma:ident, $mul:ident, $set_ps:ident, $load_ps:ident, $zero:ident, $store:ident, $dot:expr) => {
+    ($name:ident, $function:ident, $features:literal, $ints:ty, $floats:ty, $lanes:literal, $signed:literal, $load:ident, $set:ident,
+     $convert:ident, $fma:ident, $mul:ident, $set_ps:ident, $load_ps:ident, $zero:ident, $store:ident, $dot:ident $(, $dot_words:ident)?) => {
         pub(super) struct $name;
 
         impl Dot for $name {
             type Ints = $ints;
             type Floats = $floats;
             const LANES: usize = $lanes;
-            const OFFSET: u8 = $offset;
+            const SIGNED: bool = $signed;
 
             #[inline(always)]
             unsafe fn load(from: *const u32) -> $ints {
@@ -111,6 +131,13 @@ macro_rules! x86 {
                 // SAFETY: see `load`.
                 unsafe { $dot(sums, weights, $set(activations)) }
             }
+            $(
+                #[inline(always)]
+                unsafe fn dot_words(sums: $ints, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> $ints {
+                    // SAFETY: see `load`.
+                    unsafe { $dot_words(sums, weights, activations, words, bits) }
+                }
+            )?
             #[inline(always)]
             unsafe fn zeros() -> $floats {
                 // SAFETY: see `load`.
@@ -120,6 +147,11 @@ macro_rules! x86 {
             unsafe fn add_scaled(sums: $floats, products: $ints, weights: *const f32, activations: f32) -> $floats {
                 // SAFETY: see `load`.
                 unsafe { $fma($convert(products), $mul($load_ps(weights), $set_ps(activations)), sums) }
+            }
+            #[inline(always)]
+            unsafe fn add_product(sums: $floats, weights: *const f32, activations: f32) -> $floats {
+                // SAFETY: see `load`.
+                unsafe { $fma($load_ps(weights), $set_ps(activations), sums) }
             }
             #[inline(always)]
             unsafe fn store(from: $floats, to: *mut f32) {
@@ -148,6 +180,36 @@ unsafe fn dot_avx2(sums: __m256i, weights: __m256i, activations: __m256i) -> __m
     }
 }
 
+/// Pairs of weights with fewer bits than eight are summed in 16 bits as often as they fit.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn dot_words_avx2(mut sums: __m256i, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> __m256i {
+    const LANES: usize = 8;
+    // SAFETY: as the caller promises.
+    unsafe {
+        let four = |word: usize| {
+            (_mm256_loadu_si256(weights.add(word * LANES).cast()), _mm256_set1_epi32(activations.add(word).cast::<i32>().read()))
+        };
+        let most = i16::MAX as usize / (((1 << bits) - 1) * 2 * 127);
+        if most == 0 {
+            for word in 0..words {
+                let (weights, activations) = four(word);
+                sums = dot_avx2(sums, weights, activations);
+            }
+            return sums;
+        }
+        for first in (0..words).step_by(most) {
+            let mut pairs = _mm256_setzero_si256();
+            for word in first..words.min(first + most) {
+                let (weights, activations) = four(word);
+                pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(weights, activations));
+            }
+            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+        }
+        sums
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 x86!(
     Avx2,
@@ -156,7 +218,7 @@ x86!(
     __m256i,
     __m256,
     8,
-    0,
+    true,
     _mm256_loadu_si256,
     _mm256_set1_epi32,
     _mm256_cvtepi32_ps,
@@ -166,7 +228,8 @@ x86!(
     _mm256_loadu_ps,
     _mm256_setzero_ps,
     _mm256_storeu_ps,
-    dot_avx2
+    dot_avx2,
+    dot_words_avx2
 );
 #[cfg(target_arch = "x86_64")]
 x86!(
@@ -176,7 +239,7 @@ x86!(
     __m256i,
     __m256,
     8,
-    0x80,
+    false,
     _mm256_loadu_si256,
     _mm256_set1_epi32,
     _mm256_cvtepi32_ps,
@@ -196,7 +259,7 @@ x86!(
     __m512i,
     __m512,
     16,
-    0x80,
+    false,
     _mm512_loadu_si512,
     _mm512_set1_epi32,
     _mm512_cvtepi32_ps,
@@ -218,7 +281,7 @@ impl Dot for NeonDot {
     type Ints = int32x4_t;
     type Floats = float32x4_t;
     const LANES: usize = 4;
-    const OFFSET: u8 = 0;
+    const SIGNED: bool = true;
 
     #[inline(always)]
     unsafe fn load(from: *const u32) -> int32x4_t {
@@ -254,6 +317,11 @@ impl Dot for NeonDot {
     unsafe fn add_scaled(sums: float32x4_t, products: int32x4_t, weights: *const f32, activations: f32) -> float32x4_t {
         // SAFETY: see `load`.
         unsafe { vfmaq_f32(sums, vcvtq_f32_s32(products), vmulq_f32(vld1q_f32(weights), vdupq_n_f32(activations))) }
+    }
+    #[inline(always)]
+    unsafe fn add_product(sums: float32x4_t, weights: *const f32, activations: f32) -> float32x4_t {
+        // SAFETY: see `load`.
+        unsafe { vfmaq_f32(sums, vld1q_f32(weights), vdupq_n_f32(activations)) }
     }
     #[inline(always)]
     unsafe fn store(from: float32x4_t, to: *mut f32) {

@@ -1,6 +1,7 @@
 //! Products of quantised weights in eight bits: activations are quantised by rows in blocks of 32
-//! (127 steps to the largest, as ggml's `q8_0` has them), the products of a block are summed in 32
-//! bits, which is exact, and blocks are summed in f32, in the order of the depth.
+//! (127 steps to the largest, as ggml's `q8_0` has them), the products of values with one factor, a
+//! block or half of one, are summed in 32 bits, which is exact, and these sums in f32, in the order
+//! of the depth. What is subtracted of all weights of a block is multiplied by its activations' sum.
 //!
 //! The loop is written over one operation ([`instructions::Dot`]): four products of neighbours in
 //! depth, added to a lane. Every level computes the same bytes.
@@ -8,11 +9,12 @@
 mod instructions;
 mod quantise;
 
-pub use quantise::{BLOCK, Format};
+pub use quantise::Format;
 
 use std::ops::Range;
 
 use instructions::Dot;
+use quantise::{BLOCK, Scale};
 
 use crate::Level;
 use crate::epilogue::{Axis, Epilogue, Part};
@@ -22,8 +24,6 @@ use crate::table::Kernels;
 
 /// Words of four values in a block.
 const WORDS: usize = BLOCK / 4;
-/// Words of a quantised block of activations: values, their factor, and their sum.
-const TOKEN_WORDS: usize = WORDS + 2;
 /// Words of quantised activations that are kept at a time: 4 MiB.
 const KEPT_WORDS: usize = 1 << 20;
 
@@ -55,8 +55,8 @@ impl Int8Level {
     }
 
     /// The processor has instructions that sum products of eight bits, of which a vector holds four
-    /// times as many as of f32. Known and not measured, as `maker` says: with AVX2 alone
-    /// products were 0.96 to 1.46 times as quick as in f32, so nothing is gained for certain.
+    /// times as many as of f32. Known and not measured, as `maker` says: with AVX2 alone products
+    /// of `Q8_0` were 0.86 to 1.15 times as quick as in f32, so not all gain (README).
     #[must_use]
     pub const fn has_dots(self) -> bool {
         matches!(self, Self::NeonDot | Self::AvxVnni | Self::Avx512Vnni)
@@ -123,7 +123,7 @@ pub struct Int8Product {
     pub tokens: usize,
     /// Columns of the result.
     pub features: usize,
-    /// Length of the sums: a multiple of 32.
+    /// Length of the sums: a multiple of [`Format::values`].
     pub depth: usize,
     /// Applied to the sums; its constants belong to the features.
     pub epilogue: Epilogue,
@@ -132,13 +132,13 @@ pub struct Int8Product {
 /// Computes one thread's part of a product; `kernels` finish it.
 ///
 /// # Panics
-/// Where this processor lacks the level, or `depth` is no multiple of 32.
+/// Where this processor lacks the level, or a row of weights does not consist of whole blocks.
 ///
 /// # Safety
 /// The matrices are valid for the sizes named, rows of f32 are aligned, `out` overlaps no factor,
 /// and no two threads have the same index.
 pub unsafe fn multiply(level: Int8Level, kernels: &Kernels, product: &Int8Product, thread: Thread) {
-    assert!(level.is_available() && product.depth.is_multiple_of(BLOCK), "{level:?}, depth {}", product.depth);
+    assert!(level.is_available() && product.depth.is_multiple_of(product.format.values()), "{level:?}, depth {}", product.depth);
     // SAFETY: as the caller promises; the instructions are there.
     unsafe {
         match level {
@@ -161,6 +161,25 @@ pub unsafe fn multiply(level: Int8Level, kernels: &Kernels, product: &Int8Produc
 /// As [`multiply`].
 #[inline(always)]
 unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thread) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match product.format {
+            Format::Q8_0 => compute_format::<D, { Format::Q8_0 as usize }>(kernels, product, thread),
+            Format::Q5_0 => compute_format::<D, { Format::Q5_0 as usize }>(kernels, product, thread),
+            Format::Q4_0 => compute_format::<D, { Format::Q4_0 as usize }>(kernels, product, thread),
+            Format::Q6K => compute_format::<D, { Format::Q6K as usize }>(kernels, product, thread),
+            Format::Q5K => compute_format::<D, { Format::Q5K as usize }>(kernels, product, thread),
+            Format::Q4K => compute_format::<D, { Format::Q4K as usize }>(kernels, product, thread),
+        }
+    }
+}
+
+/// The same, compiled for the format with this place in [`Format::ALL`].
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn compute_format<D: Dot, const FORMAT: usize>(kernels: &Kernels, product: &Int8Product, thread: Thread) {
     let (rows, columns) = gemm::part_of(kernels, product.tokens, product.features, thread);
     if columns.is_empty() {
         return;
@@ -168,16 +187,32 @@ unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thre
     let blocks = product.depth / BLOCK;
     // Weights are unpacked again for each block of rows, of which there are enough to make that a
     // small part of the work.
-    let kept_rows = (KEPT_WORDS / (blocks * TOKEN_WORDS).max(1) / D::TOKENS).max(16) * D::TOKENS;
+    let kept_rows = (KEPT_WORDS / (blocks * token_words(Format::ALL[FORMAT])).max(1) / D::TOKENS).max(16) * D::TOKENS;
     for first in rows.clone().step_by(kept_rows) {
         let rows = first..rows.end.min(first + kept_rows);
         let part = Part { out: product.out, stride: product.out_stride, rows, columns: columns.clone() };
         // SAFETY: as the caller promises; the part is computed before it is finished.
         unsafe {
-            compute_part::<D>(product, blocks, &part);
+            compute_part::<D, FORMAT>(product, blocks, &part);
             product.epilogue.apply(kernels, Axis::Columns, &part);
         }
     }
+}
+
+/// Words of a quantised block of activations: values, their factor, for each factor of the weights
+/// what undoes their offset, and for their minimum the sum of what the values stand for.
+const fn token_words(format: Format) -> usize {
+    WORDS + 1 + shared_words(format)
+}
+
+/// Factors of a block of weights, and its minimum.
+const fn shared_words(format: Format) -> usize {
+    format.factors().count() + format.factors().has_minimum() as usize
+}
+
+/// What is flipped of weights of eight bits to make their sign again.
+const fn flipped<D: Dot>(format: Format) -> u8 {
+    if D::SIGNED && format.bits() == 8 { format.offset() } else { 0 }
 }
 
 /// The sums of some rows and columns.
@@ -185,11 +220,12 @@ unsafe fn compute<D: Dot>(kernels: &Kernels, product: &Int8Product, thread: Thre
 /// # Safety
 /// As [`multiply`].
 #[inline(always)]
-unsafe fn compute_part<D: Dot>(product: &Int8Product, blocks: usize, part: &Part) {
+unsafe fn compute_part<D: Dot, const FORMAT: usize>(product: &Int8Product, blocks: usize, part: &Part) {
     let Part { rows, columns, .. } = part;
-    let token_words = blocks * TOKEN_WORDS;
+    let block_words = token_words(Format::ALL[FORMAT]);
+    let token_words = blocks * block_words;
     let tokens = rows.len().next_multiple_of(D::TOKENS);
-    let panel_words = (WORDS + 1) * D::LANES;
+    let panel_words = (WORDS + shared_words(Format::ALL[FORMAT])) * D::LANES;
     let panel = scratch::words(&scratch::BLOCKS, blocks * panel_words + tokens * token_words);
     // SAFETY: as the caller promises; the scratch holds a panel and all tokens.
     unsafe {
@@ -198,64 +234,122 @@ unsafe fn compute_part<D: Dot>(product: &Int8Product, blocks: usize, part: &Part
         for (index, row) in rows.clone().enumerate() {
             let from = product.activations.add(row * product.activations_stride);
             for block in 0..blocks {
-                let to = quantised.add(index * token_words + block * TOKEN_WORDS);
-                let (factor, sum) = quantise::quantise(&*from.add(block * BLOCK).cast(), &mut *to.cast());
-                to.add(WORDS).write(factor.to_bits());
-                to.add(WORDS + 1).write((sum * -i32::from(D::OFFSET)).cast_unsigned());
+                let to = quantised.add(index * token_words + block * block_words);
+                quantise_block::<D, FORMAT>(&*from.add(block * BLOCK).cast(), to);
             }
         }
         for first in columns.clone().step_by(D::LANES) {
             let width = D::LANES.min(columns.end - first);
-            unpack_panel::<D>(product, first..first + width, panel);
+            unpack_panel::<D, FORMAT>(product, first..first + width, panel);
             for token in (0..rows.len()).step_by(D::TOKENS) {
                 let mut sums = [D::zeros(); 4];
                 for block in 0..blocks {
                     let weights = panel.add(block * panel_words);
-                    let left = quantised.add(token * token_words + block * TOKEN_WORDS);
+                    let left = quantised.add(token * token_words + block * block_words);
                     for (index, sum) in sums.iter_mut().enumerate().take(D::TOKENS) {
-                        let left = left.add(index * token_words);
-                        let mut products = D::splat(left.add(WORDS + 1).read().cast_signed());
-                        for word in 0..WORDS {
-                            products = D::dot(products, D::load(weights.add(word * D::LANES)), left.add(word).read().cast_signed());
-                        }
-                        *sum = D::add_scaled(*sum, products, weights.add(WORDS * D::LANES).cast(), f32::from_bits(left.add(WORDS).read()));
+                        *sum = add_block::<D, FORMAT>(*sum, weights, left.add(index * token_words));
                     }
                 }
-                for (index, sum) in sums.iter().enumerate().take(D::TOKENS.min(rows.len() - token)) {
-                    let mut values = [0.0; 16];
-                    D::store(*sum, values.as_mut_ptr());
+                // A loop of fixed length leaves the sums in registers.
+                for (index, sum) in sums.into_iter().enumerate().take(D::TOKENS) {
+                    if token + index >= rows.len() {
+                        break;
+                    }
                     let to = product.out.add((rows.start + token + index) * product.out_stride + first);
-                    to.copy_from_nonoverlapping(values.as_ptr(), width);
+                    if width == D::LANES {
+                        D::store(sum, to);
+                    } else {
+                        let mut values = [0.0; 16];
+                        D::store(sum, values.as_mut_ptr());
+                        to.copy_from_nonoverlapping(values.as_ptr(), width);
+                    }
                 }
             }
         }
     }
 }
 
+/// Quantises a block of activations to [`token_words`] words.
+///
+/// # Safety
+/// `to` is writable.
+#[inline(always)]
+unsafe fn quantise_block<D: Dot, const FORMAT: usize>(from: &[f32; BLOCK], to: *mut u32) {
+    let format = Format::ALL[FORMAT];
+    let factors = format.factors().count();
+    let offset = i32::from(format.offset() ^ flipped::<D>(format));
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (factor, sums) = quantise::quantise(from, &mut *to.cast());
+        let sum = sums[0] + sums[1];
+        to.add(WORDS).write(factor.to_bits());
+        let starts = if factors == 1 { [sum, 0] } else { sums };
+        for (part, start) in starts.iter().enumerate().take(factors) {
+            to.add(WORDS + 1 + part).write((start * -offset).cast_unsigned());
+        }
+        if format.factors().has_minimum() {
+            to.add(WORDS + 1 + factors).write((sum as f32 * factor).to_bits());
+        }
+    }
+}
+
+/// Adds the products of a block of a panel and one of activations.
+///
+/// # Safety
+/// As [`multiply`]; the blocks are readable.
+#[inline(always)]
+unsafe fn add_block<D: Dot, const FORMAT: usize>(mut sums: D::Floats, weights: *const u32, left: *const u32) -> D::Floats {
+    let format = Format::ALL[FORMAT];
+    let factors = format.factors().count();
+    let words = WORDS / factors;
+    // SAFETY: as the caller promises.
+    unsafe {
+        let factor = f32::from_bits(left.add(WORDS).read());
+        for part in 0..factors {
+            let start = D::splat(left.add(WORDS + 1 + part).read().cast_signed());
+            let (panel, values) = (weights.add(part * words * D::LANES), left.add(part * words));
+            let products = D::dot_words(start, panel, values, words, format.bits());
+            sums = D::add_scaled(sums, products, weights.add((WORDS + part) * D::LANES).cast(), factor);
+        }
+        if format.factors().has_minimum() {
+            let sum = f32::from_bits(left.add(WORDS + 1 + factors).read());
+            sums = D::add_product(sums, weights.add((WORDS + factors) * D::LANES).cast(), sum);
+        }
+        sums
+    }
+}
+
 /// Unpacks the weights of at most [`Dot::LANES`] columns: for each block the words of all lanes, then
-/// their factors. Lanes beyond the columns are zeros.
+/// their factors, then their minima, negative. Lanes beyond the columns are zeros.
 ///
 /// # Safety
 /// As [`multiply`]; `panel` is writable.
 #[inline(always)]
-unsafe fn unpack_panel<D: Dot>(product: &Int8Product, columns: Range<usize>, panel: *mut u32) {
+unsafe fn unpack_panel<D: Dot, const FORMAT: usize>(product: &Int8Product, columns: Range<usize>, panel: *mut u32) {
+    let format = Format::ALL[FORMAT];
+    let factors = format.factors().count();
     for block in 0..product.depth / BLOCK {
         // SAFETY: as the caller promises.
         unsafe {
-            let to = panel.add(block * (WORDS + 1) * D::LANES);
+            let to = panel.add(block * (WORDS + shared_words(Format::ALL[FORMAT])) * D::LANES);
             for lane in 0..D::LANES {
                 let mut values = [0; BLOCK];
-                let factor = if lane < columns.len() {
+                let scale = if lane < columns.len() {
                     let row = product.weights.add((columns.start + lane) * product.weights_stride);
-                    product.format.unpack(row.add(block * product.format.bytes()), &mut values)
+                    format.unpack(row, block, &mut values)
                 } else {
-                    0.0
+                    Scale::ZERO
                 };
                 for (word, four) in values.as_chunks::<4>().0.iter().enumerate() {
-                    let bytes = four.map(|value| value.cast_unsigned() ^ D::OFFSET);
+                    let bytes = four.map(|value| value ^ flipped::<D>(format));
                     to.add(word * D::LANES + lane).write(u32::from_ne_bytes(bytes));
                 }
-                to.add(WORDS * D::LANES + lane).write(factor.to_bits());
+                for (part, factor) in scale.factors.iter().enumerate().take(factors) {
+                    to.add((WORDS + part) * D::LANES + lane).write(factor.to_bits());
+                }
+                if format.factors().has_minimum() {
+                    to.add((WORDS + factors) * D::LANES + lane).write((-scale.minimum).to_bits());
+                }
             }
         }
     }
