@@ -17,7 +17,7 @@ use atelier_language::tr;
 pub const WILDCARDS_FOLDER: &str = "wildcards";
 
 /// Where other programs have lists, below their own folder: Fooocus and others, the extension Dynamic
-/// Prompts of A1111 and Forge, Impact Pack of `ComfyUI`, SD.Next, and SwarmUI.
+/// Prompts of A1111 and Forge, Impact Pack of `ComfyUI`, SD.Next, and `SwarmUI`.
 const OF_OTHERS: [&str; 5] = [
     "wildcards",
     "extensions/sd-dynamic-prompts/wildcards",
