@@ -63,7 +63,7 @@ pub(super) struct Layers {
 
 /// Beginnings of names, of which several can follow each other, and the module that they tell.
 /// Longer ones first.
-const PREFIXES: [(&str, Option<Slot>); 36] = [
+const PREFIXES: [(&str, Option<Slot>); 42] = [
     ("text_encoders_clip_l_transformer_", Some(Slot::ClipL)),
     ("text_encoders_clip_g_transformer_", Some(Slot::ClipG)),
     ("text_encoders_t5xxl_transformer_", Some(Slot::T5)),
@@ -75,6 +75,12 @@ const PREFIXES: [(&str, Option<Slot>); 36] = [
     ("cond_stage_model_model_", Some(Slot::Encoder(1))),
     ("model_diffusion_model_", Some(Slot::Diffusion)),
     ("text_encoders_llm_", Some(Slot::Llm)),
+    // ComfyUI's names of language models.
+    ("text_encoders_mistral3_24b_transformer_", Some(Slot::Llm)),
+    ("text_encoders_qwen25_7b_transformer_", Some(Slot::Llm)),
+    ("text_encoders_qwen3_4b_transformer_", Some(Slot::Llm)),
+    ("text_encoders_qwen3_8b_transformer_", Some(Slot::Llm)),
+    ("text_encoders_qwen3_06b_transformer_", Some(Slot::Llm)),
     ("base_model_model_", None),
     ("first_stage_model_", Some(Slot::Vae)),
     ("diffusion_model_", Some(Slot::Diffusion)),
@@ -98,6 +104,7 @@ const PREFIXES: [(&str, Option<Slot>); 36] = [
     ("te2_", Some(Slot::Encoder(2))),
     ("te3_", Some(Slot::Encoder(3))),
     ("vae_", Some(Slot::Vae)),
+    ("t5_", Some(Slot::T5)),
     ("net_", None),
     ("te_", Some(Slot::Encoder(1))),
 ];
@@ -143,7 +150,8 @@ impl Layers {
         let mut by_name: HashMap<_, _> =
             own_names.iter().enumerate().map(|(at, (slot, name))| ((*slot, joined(name)), (at, Part::Whole))).collect();
         for (at, (slot, name)) in own_names.iter().enumerate() {
-            for (alias, part) in aliases::names_of_trainers(family, *slot, name) {
+            let sizes = layers.get(at).map_or((0, 0), |layer| (layer.rows, layer.inputs));
+            for (alias, part) in aliases::names_of_trainers(family, *slot, name, sizes) {
                 by_name.entry((*slot, joined(&alias))).or_insert((at, part));
             }
         }
