@@ -78,6 +78,11 @@ impl Fields {
         self.0.insert(key, value);
     }
 
+    /// A field, which stays.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
     /// Takes a field as it is.
     pub(super) fn value(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key)

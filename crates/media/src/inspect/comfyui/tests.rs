@@ -141,6 +141,25 @@ fn the_text_of_a1111_beside_a_graph_wins_for_what_it_says() {
 }
 
 #[test]
+fn a_text_without_words_beside_a_graph_takes_no_words_away() {
+    let text = "Steps: 24, Sampler: Euler, CFG scale: 6, Seed: 42, Size: 896x1152";
+    for (clip, prompt) in [(json!("a lake"), Some("a lake")), (json!(["30", 0]), None)] {
+        let graph = graph(&[("6", "text", clip)], &[("30", "Dreamer", json!({ "mood": "calm" }))]);
+        let texts = vec![("parameters".to_owned(), text.to_owned()), ("prompt".to_owned(), graph.to_string())];
+        let settings = settings_of_texts(texts);
+        assert_eq!((settings.prompt.as_deref(), settings.size), (prompt, Some((896, 1152))));
+    }
+}
+
+#[test]
+fn resources_without_a_name_stay_listed() {
+    let extra = json!({ "prompt": "a hut", "resources": [{ "modelVersionId": 7, "strength": 1 }, { "type": "embed", "name": "calm" }] });
+    let texts = vec![("prompt".to_owned(), graph(&[], &[]).to_string()), ("extraMetadata".to_owned(), extra.to_string())];
+    let settings = settings_of_texts(texts);
+    assert!(lists(&settings, "modelVersionId") && lists(&settings, "calm"), "{:?}", settings.not_understood);
+}
+
+#[test]
 fn graphs_in_comments_are_read_however_they_are_wrapped() {
     let graph = graph(&[], &[]);
     let extra =
