@@ -63,7 +63,7 @@ pub(super) struct Layers {
 
 /// Beginnings of names, of which several can follow each other, and the module that they tell.
 /// Longer ones first.
-const PREFIXES: [(&str, Option<Slot>); 42] = [
+const PREFIXES: [(&str, Option<Slot>); 38] = [
     ("text_encoders_clip_l_transformer_", Some(Slot::ClipL)),
     ("text_encoders_clip_g_transformer_", Some(Slot::ClipG)),
     ("text_encoders_t5xxl_transformer_", Some(Slot::T5)),
@@ -75,12 +75,6 @@ const PREFIXES: [(&str, Option<Slot>); 42] = [
     ("cond_stage_model_model_", Some(Slot::Encoder(1))),
     ("model_diffusion_model_", Some(Slot::Diffusion)),
     ("text_encoders_llm_", Some(Slot::Llm)),
-    // ComfyUI's names of language models.
-    ("text_encoders_mistral3_24b_transformer_", Some(Slot::Llm)),
-    ("text_encoders_qwen25_7b_transformer_", Some(Slot::Llm)),
-    ("text_encoders_qwen3_4b_transformer_", Some(Slot::Llm)),
-    ("text_encoders_qwen3_8b_transformer_", Some(Slot::Llm)),
-    ("text_encoders_qwen3_06b_transformer_", Some(Slot::Llm)),
     ("base_model_model_", None),
     ("first_stage_model_", Some(Slot::Vae)),
     ("diffusion_model_", Some(Slot::Diffusion)),
@@ -89,6 +83,7 @@ const PREFIXES: [(&str, Option<Slot>); 42] = [
     ("text_encoder_2_", Some(Slot::Encoder(2))),
     ("text_encoder_3_", Some(Slot::Encoder(3))),
     ("text_encoder_", Some(Slot::Encoder(1))),
+    ("language_model_", None),
     ("transformer_", None),
     ("t5xxl_", Some(Slot::T5)),
     ("clip_l_", Some(Slot::ClipL)),
@@ -162,7 +157,12 @@ impl Layers {
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
         let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
-        self.find_joined(&name, None, MAX_PREFIXES)
+        // ComfyUI names a language model after its kind: `text_encoders.qwen3_4b.transformer.model`.
+        let of_llm = || {
+            let (_, rest) = name.strip_prefix("text_encoders_")?.split_once("_transformer_")?;
+            self.find_joined(rest, Some(Slot::Llm), MAX_PREFIXES)
+        };
+        self.find_joined(&name, None, MAX_PREFIXES).or_else(of_llm)
     }
 
     fn find_joined(&self, name: &str, slot: Option<Slot>, prefixes_left: u32) -> Option<Place<'_>> {

@@ -205,6 +205,8 @@ const CASES: &[Case] = &[
             "text_encoder.layers.3.self_attn.q_proj",
             "lora_te_layers_3_self_attn_q_proj",
             "text_encoders.qwen3_4b.transformer.model.layers.3.self_attn.q_proj",
+            "text_encoders.mistral3_24b.transformer.model.layers.3.self_attn.q_proj",
+            "text_encoder.model.language_model.layers.3.self_attn.q_proj",
         ],
     },
     Case {
