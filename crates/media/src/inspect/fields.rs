@@ -95,6 +95,16 @@ impl Fields {
         Some(found)
     }
 
+    /// Takes what `read` understands of a list; where that is not all of it, the list stays too.
+    pub(super) fn each<T>(&mut self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+        let Some(list) = self.0.get(key).and_then(Value::as_array) else { return Vec::new() };
+        let found: Vec<T> = list.iter().filter_map(read).collect();
+        if found.len() == list.len() {
+            self.0.remove(key);
+        }
+        found
+    }
+
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
         self.take(key, |value| value.as_str().map(str::to_owned))
     }

@@ -232,6 +232,19 @@ fn exif_that_imagemagick_keeps_in_a_png_is_read_and_damaged_digits_are_a_text() 
 }
 
 #[test]
+fn a_list_of_loras_that_is_understood_in_part_stays_listed() {
+    let (whole, half) = (json!({ "model": { "name": "ink" }, "weight": 0.5 }), json!({ "model": { "name": "chalk" } }));
+    for (loras, is_listed) in [(json!([whole]), false), (json!([whole, half]), true)] {
+        let metadata = json!({ "positive_prompt": "a red barn", "seed": 4242, "steps": 24, "width": 512, "height": 768, "app_version": "6.9.0",
+            "generation_mode": "txt2img", "loras": loras });
+        let settings = read_png(&[("invokeai_metadata", &metadata.to_string())]);
+        check(&settings, Tool::InvokeAi, (512, 768));
+        assert_eq!(settings.loras.len(), 1);
+        assert_eq!(listed(&settings, "loras").is_some_and(|text| text.contains("chalk")), is_listed);
+    }
+}
+
+#[test]
 fn draw_things_in_a_jpeg() {
     let comment = json!({ "c": "a red barn", "uc": "fog", "seed": 4242, "steps": 24, "size": "1024x768", "scale": 4.5, "sampler": "UniPC AYS",
         "model": "z_image_turbo_1.0_q8p.ckpt", "seed_mode": "Scale Alike", "strength": 1, "shift": 3.0, "profile": { "duration": 7.1 },
