@@ -74,7 +74,7 @@ fn picture(form: Form, seed: u32) -> DynamicImage {
         Form::Key => DynamicImage::ImageRgba8(ImageBuffer::from_fn(width, height, |x, y| {
             let [red, green, blue] = KEY;
             // No other pixel has the key's red.
-            if (x + y) % 3 == 0 {
+            if (x + y).is_multiple_of(3) {
                 Rgba([red, green, blue, 0])
             } else {
                 Rgba([byte(value(x, y, 0)) | 0x40, green, byte(value(x, y, 2)), 255])
