@@ -189,7 +189,8 @@ impl<'a> Drawing<'a> {
             let Some(class) = node.get("type").and_then(Value::as_str).filter(|_| ![MUTED, BYPASSED].contains(&mode)) else { continue };
             let subgraphs = self.subgraphs;
             let inner = subgraphs.get_key_value(class).filter(|(class, _)| outside.len() < MAX_DEPTH && !outside.contains(*class));
-            if !self.takes(bytes_of(node.get("widgets_values").unwrap_or(&Value::Null))) {
+            let own = format!("{prefix}{id}");
+            if !self.takes(own.len() + class.len() + bytes_of(node.get("widgets_values").unwrap_or(&Value::Null))) {
                 return;
             }
             let inputs_of_node = inner.map_or_else(|| values(node, class), |(_, inner)| inner.given(node));
@@ -198,13 +199,12 @@ impl<'a> Drawing<'a> {
                 if let (Some(name), Some(link)) = (slot.get("name").and_then(Value::as_str), level.link(slot))
                     && let Some(value) = self.source(link, level, prefix, inputs)
                 {
-                    if !self.takes(bytes_of(&value)) {
+                    if !self.takes(name.len() + bytes_of(&value)) {
                         return;
                     }
                     found.inputs.insert(name.to_owned(), value);
                 }
             }
-            let own = format!("{prefix}{id}");
             let Some((class, inner)) = inner else {
                 self.nodes.insert(own, found);
                 continue;
