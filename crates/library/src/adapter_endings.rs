@@ -27,7 +27,7 @@ const OWN_BIAS: Ending = Unknown("LoRA with biases");
 const OF_XLABS: Ending = Unknown("LoRA of XLabs' trainer");
 
 /// Longer ones before those they end with.
-const ENDINGS: [(&str, Ending); 63] = [
+const ENDINGS: [(&str, Ending); 69] = [
     (".lora_linear_layer.down.weight", DOWN),
     (".lora_linear_layer.up.weight", UP),
     ("_lora.down.weight", DOWN),
@@ -78,6 +78,13 @@ const ENDINGS: [(&str, Ending); 63] = [
     (".vblora_logits_A", Unknown("VB-LoRA")),
     (".randlora_lambda", Unknown("RandLora")),
     (".delora_lambda", Unknown("DeLoRA")),
+    // Singular values between the two halves, which are useless without them.
+    (".lora_E", Unknown("AdaLoRA")),
+    (".c3a_kernel", Unknown("C3A")),
+    (".waveft_spectrum", Unknown("WaveFT")),
+    (".shira_weight", Unknown("SHiRA")),
+    (".miss_block", Unknown("MiSS")),
+    (".trainable_tokens_delta", Unknown("trained tokens")),
     (".fourierft_spectrum", Unknown("FourierFT")),
     (".bone_block", Unknown("Bone")),
     (".road_theta", Unknown("RoAd")),
@@ -131,7 +138,9 @@ pub(crate) fn split(name: &str) -> Option<(&str, Ending)> {
         return Some((layer, OWN_BIAS));
     }
     let (before, _) = bare.rsplit_once('.')?;
-    NAMED.iter().find_map(|(end, ending)| Some((before.strip_suffix(end)?, *ending)))
+    // Those of LoHa, LoKr and AdaLoRA have names after them too; shorter words are parts of models.
+    let of_peft = ENDINGS.iter().filter(|(end, _)| [".hada_", ".lokr_", ".lora_E"].iter().any(|start| end.starts_with(start)));
+    NAMED.iter().chain(of_peft).find_map(|(end, ending)| Some((before.strip_suffix(end)?, *ending)))
 }
 
 /// True for the name of a tensor that adapters alone have.
@@ -159,10 +168,14 @@ mod tests {
             ("a.dora_scale", "a", MAGNITUDE),
             ("a.lokr_w2_a", "a", Weight("lokr_w2_a")),
             ("a.lokr_w2", "a", Weight("lokr_w2")),
+            ("a.lokr_w2.default", "a", Weight("lokr_w2")),
+            ("a.hada_w1_b.default_0", "a", Weight("hada_w1_b")),
             ("a.diff_b", "a", Bias),
             ("a.w_norm", "a", Weight("diff")),
             ("oft_unet_a.oft_blocks", "oft_unet_a", Unknown("OFT")),
             ("a.hra_u.weight", "a", Unknown("HRA")),
+            ("a.lora_E", "a", Unknown("AdaLoRA")),
+            ("a.lora_E.default", "a", Unknown("AdaLoRA")),
             ("double_blocks.0.processor.qkv_lora1.down.weight", "double_blocks.0.processor.qkv", OF_XLABS),
             ("a.lora_B.default.bias", "a", OWN_BIAS),
             ("a.embed_tokens.lora_embedding_A", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),

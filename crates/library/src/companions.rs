@@ -9,7 +9,7 @@ use super::adapter_endings::is_of_adapter;
 use super::container::{Contents, Flaw, TensorInfo, shown};
 
 /// What one of these beside a weight says of a file.
-const FORMS: [(&str, &str); 18] = [
+const FORMS: [(&str, &str); 19] = [
     (".weight.absmax", "quantised by bitsandbytes (NF4 or FP4)"),
     (".weight.nested_absmax", "quantised by bitsandbytes (NF4 or FP4)"),
     (".weight.quant_map", "quantised by bitsandbytes (NF4 or FP4)"),
@@ -28,6 +28,7 @@ const FORMS: [(&str, &str); 18] = [
     (".weight_zero_point", "quantised with zero points"),
     (".weight._data", "quantised by Quanto"),
     (".W_q", "quantised by HQQ"),
+    ("._weight_qdata", "quantised by torchao"),
 ];
 
 /// Scales of a weight's values, which the engine applies.
@@ -71,8 +72,8 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
     }
     if let Some(layer) = SCALES.iter().find_map(|end| name.strip_suffix(end)) {
         let Some(weight) = by_name.get(format!("{layer}.weight").as_str()) else { return Ok(()) };
-        if matches!(weight.dtype.name(), "U8" | "I8") {
-            return refuse(if weight.dtype.name() == "U8" { tr!("library-quantised-to-4-bits") } else { tr!("library-scaled-int8") });
+        if let Some(form) = form_of_whole_numbers(weight) {
+            return refuse(form);
         }
         let rows = weight.shape.first().copied().unwrap_or(1);
         let is_of_rows = tensor.values() == rows && tensor.shape.first() == Some(&rows);
@@ -91,12 +92,27 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
     if let Some((layer, end)) = name.rsplit_once('.')
         && end != "weight"
         && !HARMLESS.iter().any(|harmless| name.ends_with(harmless))
-        && by_name.get(format!("{layer}.weight").as_str()).is_some_and(|weight| is_8_bit(weight))
+        && let Some(weight) =
+            by_name.get(format!("{layer}.weight").as_str()).or_else(|| by_name.get(layer).filter(|_| layer.ends_with(".weight")))
         && !is_of_adapter(name)
     {
-        return refuse(tr!("library-fp8-with-a-scale"));
+        if let Some(form) = form_of_whole_numbers(weight) {
+            return refuse(form);
+        }
+        if is_8_bit(weight) {
+            return refuse(tr!("library-fp8-with-a-scale"));
+        }
     }
     Ok(())
+}
+
+/// What a weight of whole numbers is that has something beside it; `None` for others.
+fn form_of_whole_numbers(weight: &TensorInfo) -> Option<&'static str> {
+    match weight.dtype.name() {
+        "U8" => Some(tr!("library-quantised-to-4-bits")),
+        "I8" => Some(tr!("library-scaled-int8")),
+        _ => None,
+    }
 }
 
 fn is_8_bit(tensor: &TensorInfo) -> bool {
@@ -162,6 +178,11 @@ mod tests {
             (("F16", &[4, 32]), (".weight._data", "F8_E4M3", &[4, 32]), "quantised by Quanto"),
             (("F16", &[4, 32]), (".weight_scale", "F32", &[]), "scaled in a way of its own"),
             (("F8_E4M3", &[4, 32]), (".codebook", "F16", &[256]), "fp8 with a scale of its own kind"),
+            (("F8_E4M3", &[4, 32]), (".weight.scale", "F32", &[]), "fp8 with a scale of its own kind"),
+            (("U8", &[4, 16]), (".zero_point", "F32", &[4, 1]), "quantised to 4 bits (NVFP4 or another form)"),
+            (("I8", &[4, 32]), (".scale", "F32", &[4, 1]), "scaled int8"),
+            (("I8", &[4, 32]), (".weight.scale", "F32", &[4, 1]), "scaled int8"),
+            (("F16", &[4, 32]), ("._weight_qdata", "I8", &[4, 32]), "quantised by torchao"),
         ] {
             let said = refusal(weight, companion);
             assert_eq!(said, Some(format!("it is {form}, which the engine does not read (a.0{})", companion.0)), "{companion:?}");

@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 const MAX_INDEX_BYTES: u64 = 16 << 20;
 const MAX_SHARDS: usize = 1000;
 const DIGITS: usize = 5;
-const INDEX: &str = ".index.json";
+/// What an index has in its name, before its ending; between the two may be a precision: `.index.json`,
+/// `.index.fp16.json`.
+const INDEX: &str = ".index.";
+const INDEX_ENDING: &str = "json";
 
 /// The place of a file in its set: its number, and how many there are.
 fn place(name: &str) -> Option<(usize, usize)> {
@@ -51,9 +54,15 @@ pub(crate) fn whole_bytes(path: &Path, own: Option<u64>) -> Option<u64> {
 
 /// The file by which the engine opens a model: of an index, the first file that it names.
 pub(crate) fn opened(path: &Path) -> PathBuf {
-    let is_index = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(INDEX));
+    let is_index = path.file_name().is_some_and(|name| is_index(&name.to_string_lossy()));
     let first = if is_index { first_of_index(path) } else { None };
     first.unwrap_or_else(|| path.to_owned())
+}
+
+fn is_index(name: &str) -> bool {
+    let of_index = name.rsplit_once(INDEX).and_then(|(_, rest)| rest.strip_suffix(INDEX_ENDING));
+    // Of the precision's name with its dot.
+    of_index.is_some_and(|precision| precision.is_empty() || (precision.ends_with('.') && precision.matches('.').count() == 1))
 }
 
 fn first_of_index(path: &Path) -> Option<PathBuf> {
@@ -95,6 +104,10 @@ mod tests {
         };
         let map = r#"{"weight_map":{"x":"a-00002-of-00002.safetensors","y":"a-00001-of-00002.safetensors"}}"#;
         assert_eq!(opened_with(map), dir.path().join("a-00001-of-00002.safetensors"));
+        let of_halves = dir.path().join("a.safetensors.index.fp16.json");
+        fs::write(&of_halves, map.replace("a-0", "a.fp16-0")).unwrap();
+        assert_eq!(opened(&of_halves), dir.path().join("a.fp16-00001-of-00002.safetensors"));
+        assert!(!is_index("a.index.json.txt") && !is_index("index.json") && !is_index("a.index.b.c.json"));
         for text in [r#"{"weight_map":{"x":"../a-00001-of-00002.safetensors"}}"#, r#"{"weight_map":{"x":1}}"#, "{", "[]"] {
             assert_eq!(opened_with(text), path, "{text}");
         }

@@ -2,8 +2,8 @@
 //! ...`, and a line of pairs.
 //!
 //! Invariants: reading never fails and takes time in proportion to the text; what is written here
-//! reads back the same, except a prompt that has a line beginning with `Negative prompt:` (the form
-//! cannot say it; the recipe beside it can). Pure: no files.
+//! reads back the same, except a prompt that has a line beginning with `Negative prompt:` in any
+//! letter case (the form cannot say it; the recipe beside it can). Pure: no files.
 
 pub(crate) mod key;
 
@@ -219,10 +219,11 @@ fn own_line<'a>(lines: &[&str], at: usize) -> Option<SettingsLine<'a>> {
     (pairs.len() >= FEWEST_PAIRS && has_settings(&pairs)).then_some(SettingsLine { at, words_before: None, pairs })
 }
 
-/// The last line that says by its beginning that it is settings.
+/// The last line that says by its beginning that it is settings, however few.
 fn marked_line<'a>(lines: &[&str]) -> Option<SettingsLine<'a>> {
     let marked = (0..lines.len()).rev().filter(|at| lines.get(*at).is_some_and(|line| line.starts_with("Steps: ")));
-    marked.filter_map(|at| own_line(lines, at)).find(|line| has(&line.pairs, key::SEED) || has(&line.pairs, key::SAMPLER))
+    let mut settings = marked.filter_map(|at| Some(SettingsLine { at, words_before: None, pairs: pairs(lines.get(at)?) }));
+    settings.find(|line| has_settings(&line.pairs) && (has(&line.pairs, key::SEED) || has(&line.pairs, key::SAMPLER)))
 }
 
 /// The last line of which the end is settings, where a site has taken the line breaks away.
@@ -263,17 +264,21 @@ fn has_settings(pairs: &[(String, String)]) -> bool {
 
 /// Prompt and negative prompt. `is_flat`: the negative one may begin within a line.
 fn split_words(words: &str, is_flat: bool) -> (String, String) {
-    let at = if words.starts_with(NEGATIVE) {
-        Some(0)
-    } else {
-        let own_line = words.find(&format!("\n{NEGATIVE}")).map(|at| at + 1);
-        own_line.or_else(|| words.rfind(NEGATIVE).filter(|_| is_flat))
-    };
+    let begins = |line: &str| line.starts_with(NEGATIVE);
+    // Some writers have other letter case; where there is a line as A1111 writes it, that is the one.
+    let begins_in_other_case = |line: &str| line.get(..NEGATIVE.len()).is_some_and(|start| start.eq_ignore_ascii_case(NEGATIVE));
+    let own_line = |begins: &dyn Fn(&str) -> bool| line_starts(words).find(|at| words.get(*at..).is_some_and(begins));
+    let at = own_line(&begins).or_else(|| words.rfind(NEGATIVE).filter(|_| is_flat)).or_else(|| own_line(&begins_in_other_case));
     let Some((prompt, negative)) = at.and_then(|at| words.split_at_checked(at)) else { return (words.to_owned(), String::new()) };
     let prompt = prompt.strip_suffix('\n').unwrap_or(prompt);
     let prompt = if is_flat { prompt.trim_end() } else { prompt };
-    let negative = negative.strip_prefix(NEGATIVE).unwrap_or(negative);
+    let negative = negative.get(NEGATIVE.len()..).unwrap_or_default();
     (prompt.to_owned(), negative.strip_prefix(' ').unwrap_or(negative).to_owned())
+}
+
+/// Where each line begins.
+fn line_starts(text: &str) -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1))
 }
 
 /// `Template: a {red|blue} barn` of the lines below the settings; a line without a name goes on
@@ -447,6 +452,19 @@ mod tests {
     }
 
     #[test]
+    fn a_marked_line_of_two_pairs_is_settings_and_the_negative_prompt_has_any_letter_case() {
+        let it = parse("a lake\nSteps: 4, Seed: 7\nTemplate: a {lake|pond}");
+        assert_eq!((it.prompt.as_str(), it.get("Steps"), it.get("Seed"), it.lines_after.len()), ("a lake", Some("4"), Some("7"), 1));
+        for negative in ["negative prompt:", "Negative Prompt:", "NEGATIVE PROMPT:"] {
+            let it = parse(&format!("a lake\n{negative} fog\nhaze\nSteps: 4, Sampler: Euler, Seed: 7"));
+            assert_eq!((it.prompt.as_str(), it.negative_prompt.as_str()), ("a lake", "fog\nhaze"), "{negative}");
+        }
+        let it = parse("a sign\nnegative prompt: of words\nNegative prompt: fog\nSteps: 4, Sampler: Euler, Seed: 7");
+        assert_eq!((it.prompt.as_str(), it.negative_prompt.as_str()), ("a sign\nnegative prompt: of words", "fog"));
+        assert!(parse("Steps: up, Seed: of doubt").pairs.is_empty());
+    }
+
+    #[test]
     fn a_value_in_brackets_ends_at_its_own_bracket() {
         let line = r#"A1: {"b": [1, "}, x"], "c": {}}, B2: [1, 2] and, C3: [open, D4: 9"#;
         let expected = [pair("A1", r#"{"b": [1, "}, x"], "c": {}}"#), pair("B2", "[1"), pair("C3", "[open"), pair("D4", "9")];
@@ -506,11 +524,13 @@ mod tests {
         assert_eq!(pairs(r#"A1: "x, y", B2: "un"closed, C3: ""#), [pair("A1", "x, y"), pair("B2", "\"un\"closed"), pair("C3", "\"")]);
     }
 
+    fn has_negative_line(text: &str) -> bool {
+        text.lines().any(|line| line.get(..NEGATIVE.len()).is_some_and(|start| start.eq_ignore_ascii_case(NEGATIVE)))
+    }
+
     fn words() -> impl Strategy<Value = String> {
         // Any text of several lines that the form can say.
-        "([^\r]|\n){0,60}".prop_filter("the form cannot say it", |text| {
-            !text.lines().any(|line| line.starts_with(NEGATIVE)) && parse(text).pairs.is_empty()
-        })
+        "([^\r]|\n){0,60}".prop_filter("the form cannot say it", |text| !has_negative_line(text) && parse(text).pairs.is_empty())
     }
 
     /// Lines that extensions add below the settings, of every sign but the end of a line.
@@ -545,7 +565,7 @@ mod tests {
         #[test]
         fn any_text_is_read_and_settles(text in any::<String>(), tail in "[ -~\n]{0,80}") {
             let once = parse(&format!("{text}{tail}"));
-            if once.lines_after.is_empty() && !once.prompt.lines().any(|line| line.starts_with(NEGATIVE)) {
+            if once.lines_after.is_empty() && !has_negative_line(&once.prompt) {
                 prop_assert_eq!(parse(&format(&once)), once);
             }
         }

@@ -19,7 +19,7 @@ use image::{
 use super::PictureError;
 use super::inspect::{webp_exif, webp_profile};
 use super::limits::MAX_SIDE;
-use super::profile::{MAX_PROFILE, Profile, grey_to_srgb, print_to_srgb, print_to_srgb_plainly};
+use super::profile::{MAX_PROFILE, Profile, grey_to_srgb, print_to_srgb, print_to_srgb_plainly, profile_of_numbers};
 use super::strict_jpeg::{Jpeg, decode_strictly};
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{FineColours, ImageSource, PrintConversion, Rgb8, Samples};
@@ -282,6 +282,7 @@ pub(crate) fn decode(path: &Path) -> Result<Decoded, PictureError> {
     let Opened { mut decoder, orientation, format } = open(path)?;
     let profile = match format {
         Some(ImageFormat::WebP) => webp_profile(path),
+        Some(ImageFormat::Png) => profile_of_numbers(path).or_else(|| decoder.icc_profile().ok().flatten()),
         _ => decoder.icc_profile().ok().flatten(),
     };
     let mut profile = profile.filter(|bytes| bytes.len() <= MAX_PROFILE);

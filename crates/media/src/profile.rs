@@ -1,9 +1,15 @@
 //! Colour profiles (ICC): from a picture's own colours to sRGB, which models and screens are given,
 //! and back.
 
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 use std::sync::Arc;
 
-use moxcms::{ColorProfile, DataColorSpace, Layout, Transform8BitExecutor, TransformOptions};
+use moxcms::{
+    CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, Layout, MatrixCoefficients, TransferCharacteristics,
+    Transform8BitExecutor, TransformOptions,
+};
 
 /// Bytes of a profile that is read; the largest of printers have about 2 MiB.
 pub(crate) const MAX_PROFILE: usize = 4 << 20;
@@ -59,6 +65,32 @@ impl Conversion {
             }
         }
     }
+}
+
+/// The colours that a PNG file says by numbers (cICP), as a profile, which its own profile yields
+/// to; `None` where it has no numbers, or those of sRGB. Those that no profile says, of a high
+/// dynamic range or of part of the range, are an empty one. Reads the file up to its pixels.
+pub(crate) fn profile_of_numbers(path: &Path) -> Option<Vec<u8>> {
+    let mut decoder = png::Decoder::new(BufReader::new(File::open(path).ok()?));
+    decoder.set_ignore_text_chunk(true);
+    let numbers = decoder.read_info().ok()?.info().coding_independent_code_points?;
+    let color_primaries = CicpColorPrimaries::try_from(numbers.color_primaries).ok()?;
+    let transfer_characteristics = TransferCharacteristics::try_from(numbers.transfer_function).ok()?;
+    let is_high = matches!(transfer_characteristics, TransferCharacteristics::Smpte2084 | TransferCharacteristics::Hlg);
+    if is_high || !numbers.is_video_full_range_image {
+        return Some(Vec::new());
+    }
+    let profile = ColorProfile::new_from_cicp(CicpProfile {
+        color_primaries,
+        transfer_characteristics,
+        matrix_coefficients: MatrixCoefficients::Identity,
+        full_range: true,
+    });
+    // Numbers that say nothing leave it without curves.
+    profile.red_trc.as_ref()?;
+    let bytes = profile.encode().ok()?;
+    Profile::read(&bytes)?.to_srgb()?;
+    Some(bytes)
 }
 
 /// Converts cyan, magenta, yellow and black (255 is all of an ink) by a profile of print to sRGB;

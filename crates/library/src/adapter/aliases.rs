@@ -99,6 +99,8 @@ static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
         row("double_stream_modulation_img.lin", &["double_stream_modulation_img.linear"]),
         row("double_stream_modulation_txt.lin", &["double_stream_modulation_txt.linear"]),
         row("single_stream_modulation.lin", &["single_stream_modulation.linear"]),
+        row("distilled_guidance_layer.layers.#.in_layer", &["distilled_guidance_layer.layers.#.linear_1"]),
+        row("distilled_guidance_layer.layers.#.out_layer", &["distilled_guidance_layer.layers.#.linear_2"]),
         row("final_layer.linear", &["proj_out"]),
         swapped("final_layer.adaLN_modulation.1", "norm_out.linear"),
         row("single_blocks.#.modulation.lin", &["single_transformer_blocks.#.norm.linear"]),
@@ -385,18 +387,24 @@ pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> (String, bo
     rows(family, slot).iter().filter(is_of_family).find_map(of_row).unwrap_or((name, false))
 }
 
-/// All names that trainers call a layer of the engine's, each with the rows that it stands for.
-/// Without prefixes of modules.
-pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str) -> Vec<(String, Part)> {
+/// All names that trainers call a layer of the engine's with this many outputs and inputs, each with
+/// the rows that it stands for. Without prefixes of modules.
+pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str, (rows_of_layer, inputs): (u64, u64)) -> Vec<(String, Part)> {
+    // SD3's last block has no output for the text: as of the last layer, a scale and a shift.
+    let is_last_of_text = layer.ends_with(".context_block.adaLN_modulation.1") && rows_of_layer == inputs.saturating_mul(2);
     let mut names = vec![(layer.to_owned(), Part::Whole)];
     for row in rows(family, slot) {
         for (index, other) in row.others.iter().enumerate() {
             let part = match row.others.len() {
-                1 if row.is_swapped => Part::Swapped,
+                1 if row.is_swapped || is_last_of_text => Part::Swapped,
                 1 => Part::Whole,
                 count => Part::Nth(index, count),
             };
             names.extend(rewritten(layer, &row.engine, other).map(|name| (name, part)));
+            // The open format of model files (OMI), which OneTrainer writes, counts the parts.
+            if row.others.len() > 1 && rewritten(layer, &row.engine, &row.engine).is_some() {
+                names.push((format!("{layer}.{index}"), part));
+            }
         }
     }
     match slot {
@@ -410,6 +418,13 @@ pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str) -> Vec<
             for (name, _) in names.clone() {
                 let Some(attention) = name.strip_suffix("in_proj") else { continue };
                 names.extend((0..3).map(|index| (format!("{attention}{}_proj", ["q", "k", "v"][index]), Part::Nth(index, 3))));
+            }
+            // What diffusers of 2023 called the four in text encoders.
+            for (own, theirs) in [("q_proj", "to_q"), ("k_proj", "to_k"), ("v_proj", "to_v"), ("out_proj", "to_out")] {
+                for (name, part) in names.clone() {
+                    let attention = name.strip_suffix(own).filter(|it| it.ends_with("self_attn."));
+                    names.extend(attention.map(|attention| (format!("{attention}{theirs}"), part)));
+                }
             }
         }
         Slot::Llm => names.extend(layer.strip_prefix("model.").map(|short| (short.to_owned(), Part::Whole))),

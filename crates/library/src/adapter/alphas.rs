@@ -36,7 +36,8 @@ impl Alphas {
             let is_own = |name: &str| layer.strip_suffix(name).is_some_and(|it| it.is_empty() || it.ends_with('.'));
             pattern.iter().find(|(key, _)| layer_named(key).is_some_and(|name| is_own(&name)))?.1.as_f64()
         });
-        let alpha = of_layer.or_else(|| setting("lora_alpha")?.as_f64())?;
+        // LoHa and LoKr have the shorter name.
+        let alpha = of_layer.or_else(|| setting("lora_alpha")?.as_f64()).or_else(|| setting("alpha")?.as_f64())?;
         let is_stabilised = setting("use_rslora").and_then(Value::as_bool).unwrap_or(false);
         // PEFT divides by the root of the rank here, the engine by the rank.
         let alpha = if is_stabilised { alpha * (rank as f64).sqrt() } else { alpha };
@@ -47,7 +48,7 @@ impl Alphas {
     pub(super) fn unread(&self) -> Option<String> {
         let is_alpha = |value: &Value| value.is_null() || value.as_f64().is_some_and(|it| it.abs() <= MAX_ALPHA);
         self.0.iter().find_map(|(key, value)| match key.rsplit('.').next()? {
-            "lora_alpha" if !is_alpha(value) => Some(format!("{key}: {value}")),
+            "lora_alpha" | "alpha" if !is_alpha(value) => Some(format!("{key}: {value}")),
             "alpha_pattern" => {
                 let pattern = value.as_object()?.iter().find(|(name, value)| layer_named(name).is_none() || !is_alpha(value))?;
                 Some(format!("{}: {}", pattern.0, pattern.1))
@@ -84,6 +85,9 @@ mod tests {
         assert_eq!(diffusers.alpha("unet.conv_in", 8), None, "another module");
         let peft = alphas(PEFT, r#"{"r":16,"lora_alpha":8,"use_rslora":true}"#);
         assert_eq!(peft.alpha("base_model.model.layers.0.attn.to_k", 16), Some(32.0));
+        let loha = alphas(PEFT, r#"{"peft_type":"LOHA","r":8,"alpha":4,"alpha_pattern":{"to_q":2}}"#);
+        assert_eq!(loha.alpha("base_model.model.layers.0.attn.to_k", 8), Some(4.0));
+        assert_eq!(loha.alpha("base_model.model.layers.0.attn.to_q", 8), Some(2.0));
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) struct Layers {
 
 /// Beginnings of names, of which several can follow each other, and the module that they tell.
 /// Longer ones first.
-const PREFIXES: [(&str, Option<Slot>); 36] = [
+const PREFIXES: [(&str, Option<Slot>); 38] = [
     ("text_encoders_clip_l_transformer_", Some(Slot::ClipL)),
     ("text_encoders_clip_g_transformer_", Some(Slot::ClipG)),
     ("text_encoders_t5xxl_transformer_", Some(Slot::T5)),
@@ -83,6 +83,7 @@ const PREFIXES: [(&str, Option<Slot>); 36] = [
     ("text_encoder_2_", Some(Slot::Encoder(2))),
     ("text_encoder_3_", Some(Slot::Encoder(3))),
     ("text_encoder_", Some(Slot::Encoder(1))),
+    ("language_model_", None),
     ("transformer_", None),
     ("t5xxl_", Some(Slot::T5)),
     ("clip_l_", Some(Slot::ClipL)),
@@ -98,6 +99,7 @@ const PREFIXES: [(&str, Option<Slot>); 36] = [
     ("te2_", Some(Slot::Encoder(2))),
     ("te3_", Some(Slot::Encoder(3))),
     ("vae_", Some(Slot::Vae)),
+    ("t5_", Some(Slot::T5)),
     ("net_", None),
     ("te_", Some(Slot::Encoder(1))),
 ];
@@ -143,7 +145,8 @@ impl Layers {
         let mut by_name: HashMap<_, _> =
             own_names.iter().enumerate().map(|(at, (slot, name))| ((*slot, joined(name)), (at, Part::Whole))).collect();
         for (at, (slot, name)) in own_names.iter().enumerate() {
-            for (alias, part) in aliases::names_of_trainers(family, *slot, name) {
+            let sizes = layers.get(at).map_or((0, 0), |layer| (layer.rows, layer.inputs));
+            for (alias, part) in aliases::names_of_trainers(family, *slot, name, sizes) {
                 by_name.entry((*slot, joined(&alias))).or_insert((at, part));
             }
         }
@@ -154,7 +157,12 @@ impl Layers {
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
         let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
-        self.find_joined(&name, None, MAX_PREFIXES)
+        // ComfyUI names a language model after its kind: `text_encoders.qwen3_4b.transformer.model`.
+        let of_llm = || {
+            let (_, rest) = name.strip_prefix("text_encoders_")?.split_once("_transformer_")?;
+            self.find_joined(rest, Some(Slot::Llm), MAX_PREFIXES)
+        };
+        self.find_joined(&name, None, MAX_PREFIXES).or_else(of_llm)
     }
 
     fn find_joined(&self, name: &str, slot: Option<Slot>, prefixes_left: u32) -> Option<Place<'_>> {

@@ -107,7 +107,10 @@ pub(crate) fn place(
         for (ending, tensor) in shapes::fitted(name, layer, tensors, &place, &made_for)? {
             let new_name = match ending {
                 Ending::Weight(part) => {
-                    let rank = tensor.shape.first().copied().filter(|_| part == "lora_down" && !says_alpha);
+                    // A part with an alpha is multiplied by it over its rank.
+                    let has_rank = ["lora_down", "hada_w1_b", "lokr_w2_b"].contains(&part)
+                        || (part == "lokr_w1_b" && !tensors.iter().any(|(other, _)| *other == Ending::Weight("lokr_w2_b")));
+                    let rank = tensor.shape.first().copied().filter(|_| has_rank && !says_alpha);
                     let alpha = rank.and_then(|rank| alphas.alpha(layer, rank));
                     let alpha = alpha.map(|alpha| format!("@{}", alpha.to_bits())).unwrap_or_default();
                     format!("lora.{}.weight#{}{alpha}.{part}", place.layer.name, place.first_row())

@@ -56,6 +56,7 @@ const CASES: &[Case] = &[
             "model.diffusion_model.layers.1.attention.to_k",
             "layers.1.attention.to_k",
             "_orig_mod.layers.1.attention.to_k",
+            "transformer.layers.1.attention.qkv.1",
         ],
     },
     Case {
@@ -64,7 +65,11 @@ const CASES: &[Case] = &[
         model: &[("double_blocks.3.txt_attn.qkv.weight", &[96, 32]), ("txt_in.weight", &[32, 64])],
         size: (32, 32, 1),
         place: "model.diffusion_model.double_blocks.3.txt_attn.qkv.weight#64",
-        layers: &["transformer.transformer_blocks.3.attn.add_v_proj", "lora_unet_transformer_blocks_3_attn_add_v_proj"],
+        layers: &[
+            "transformer.transformer_blocks.3.attn.add_v_proj",
+            "lora_unet_transformer_blocks_3_attn_add_v_proj",
+            "transformer.double_blocks.3.txt_attn.qkv.2",
+        ],
     },
     Case {
         family: Family::Flux2Klein,
@@ -72,7 +77,11 @@ const CASES: &[Case] = &[
         model: &[("single_blocks.2.linear1.weight", &[288, 32]), ("double_stream_modulation_img.lin.weight", &[192, 32])],
         size: (192, 32, 1),
         place: "model.diffusion_model.single_blocks.2.linear1.weight#96",
-        layers: &["transformer.single_transformer_blocks.2.proj_mlp", "lora_unet_single_transformer_blocks_2_proj_mlp"],
+        layers: &[
+            "transformer.single_transformer_blocks.2.proj_mlp",
+            "lora_unet_single_transformer_blocks_2_proj_mlp",
+            "transformer.single_blocks.2.linear1.3",
+        ],
     },
     Case {
         family: Family::Sd3,
@@ -81,6 +90,14 @@ const CASES: &[Case] = &[
         size: (32, 32, 1),
         place: "model.diffusion_model.joint_blocks.0.x_block.attn.qkv.weight#0",
         layers: &["transformer.transformer_blocks.0.attn.to_q", "lora_transformer_transformer_blocks_0_attn_to_q"],
+    },
+    Case {
+        family: Family::Chroma,
+        role: FileRole::Diffusion,
+        model: &[("distilled_guidance_layer.layers.1.in_layer.weight", &[32, 64]), ("txt_in.weight", &[32, 64])],
+        size: (32, 64, 1),
+        place: "model.diffusion_model.distilled_guidance_layer.layers.1.in_layer.weight#0",
+        layers: &["transformer.distilled_guidance_layer.layers.1.linear_1", "lora_unet_distilled_guidance_layer_layers_1_in_layer"],
     },
     Case {
         family: Family::QwenImage,
@@ -142,6 +159,9 @@ const CASES: &[Case] = &[
             "lora_te2_text_model_encoder_layers_9_self_attn_k_proj",
             "text_encoder_2.text_model.encoder.layers.9.self_attn.k_proj",
             "te2_text_model_encoder_layers_9_self_attn_k_proj",
+            "text_encoder_2.text_model.encoder.layers.9.self_attn.to_k",
+            "clip_g.transformer.text_model.encoder.layers.9.self_attn.k_proj",
+            "text_encoders.clip_g.transformer.text_model.encoder.layers.9.self_attn.k_proj",
         ],
     },
     Case {
@@ -158,6 +178,7 @@ const CASES: &[Case] = &[
             "lora_te1_text_model_encoder_layers_11_mlp_fc1",
             "text_encoder.text_model.encoder.layers.11.mlp.fc1",
             "text_model.encoder.layers.11.mlp.fc1",
+            "clip_l.transformer.text_model.encoder.layers.11.mlp.fc1",
         ],
     },
     Case {
@@ -166,7 +187,12 @@ const CASES: &[Case] = &[
         model: &[("enc.blk.5.ffn_up.weight", &[64, 32])],
         size: (64, 32, 1),
         place: "text_encoders.t5xxl.transformer.encoder.block.5.layer.1.DenseReluDense.wi_1.weight#0",
-        layers: &["lora_te3_encoder_block_5_layer_1_DenseReluDense_wi_1", "text_encoder_2.encoder.block.5.layer.1.DenseReluDense.wi_1"],
+        layers: &[
+            "lora_te3_encoder_block_5_layer_1_DenseReluDense_wi_1",
+            "text_encoder_2.encoder.block.5.layer.1.DenseReluDense.wi_1",
+            "t5xxl.transformer.encoder.block.5.layer.1.DenseReluDense.wi_1",
+            "t5.encoder.block.5.layer.1.DenseReluDense.wi_1",
+        ],
     },
     Case {
         family: Family::ZImage,
@@ -178,6 +204,9 @@ const CASES: &[Case] = &[
             "text_encoder.model.layers.3.self_attn.q_proj",
             "text_encoder.layers.3.self_attn.q_proj",
             "lora_te_layers_3_self_attn_q_proj",
+            "text_encoders.qwen3_4b.transformer.model.layers.3.self_attn.q_proj",
+            "text_encoders.mistral3_24b.transformer.model.layers.3.self_attn.q_proj",
+            "text_encoder.model.language_model.layers.3.self_attn.q_proj",
         ],
     },
     Case {
@@ -432,4 +461,13 @@ fn halves_that_a_layer_of_diffusers_exchanges_begin_in_the_middle() {
         &[("transformer.norm_out.linear.lora_A.weight", &[4, 32]), ("transformer.norm_out.linear.lora_B.weight", &[64, 4])];
     let names = placed(&named(adapter), Family::Flux, FileRole::Diffusion, &named(model)).unwrap();
     assert_eq!(names[0], "lora.model.diffusion_model.final_layer.adaLN_modulation.1.weight#32.lora_down");
+    // Of SD3's blocks the last one alone has two halves for the text.
+    for (rows, first_row) in [(64, 32), (192, 0)] {
+        let layer = "joint_blocks.0.context_block.adaLN_modulation.1";
+        let model = vec![(format!("model.diffusion_model.{layer}.weight"), vec![rows, 32])];
+        let half = |end: &str, shape: [u64; 2]| (format!("transformer.transformer_blocks.0.norm1_context.linear{end}"), shape.to_vec());
+        let adapter = vec![half(".lora_A.weight", [4, 32]), half(".lora_B.weight", [rows, 4])];
+        let names = placed(&adapter, Family::Sd3, FileRole::Model, &model).unwrap();
+        assert_eq!(names[0], format!("lora.model.diffusion_model.{layer}.weight#{first_row}.lora_down"));
+    }
 }

@@ -24,14 +24,18 @@ enum Form {
     Rgba16,
     Grey16,
     GreyAlpha16,
+    /// One colour of all is transparent.
+    Key,
 }
 
-const FORMS: [Form; 8] =
-    [Form::Rgb8, Form::Rgba8, Form::Palette, Form::GreyAlpha8, Form::Rgb16, Form::Rgba16, Form::Grey16, Form::GreyAlpha16];
+const FORMS: [Form; 9] =
+    [Form::Rgb8, Form::Rgba8, Form::Palette, Form::GreyAlpha8, Form::Rgb16, Form::Rgba16, Form::Grey16, Form::GreyAlpha16, Form::Key];
+/// The transparent colour of a picture that has one.
+const KEY: [u8; 3] = [9, 200, 30];
 
 impl Form {
     const fn has_alpha(self) -> bool {
-        matches!(self, Self::Rgba8 | Self::Palette | Self::GreyAlpha8 | Self::Rgba16 | Self::GreyAlpha16)
+        matches!(self, Self::Rgba8 | Self::Palette | Self::GreyAlpha8 | Self::Rgba16 | Self::GreyAlpha16 | Self::Key)
     }
 }
 
@@ -67,6 +71,15 @@ fn picture(form: Form, seed: u32) -> DynamicImage {
         })),
         Form::Grey16 => DynamicImage::ImageLuma16(ImageBuffer::from_fn(width, height, |x, y| Luma([value(x, y, 0)]))),
         Form::GreyAlpha16 => DynamicImage::ImageLumaA16(ImageBuffer::from_fn(width, height, |x, y| LumaA([value(x, y, 0), alpha(x, y)]))),
+        Form::Key => DynamicImage::ImageRgba8(ImageBuffer::from_fn(width, height, |x, y| {
+            let [red, green, blue] = KEY;
+            // No other pixel has the key's red.
+            if (x + y).is_multiple_of(3) {
+                Rgba([red, green, blue, 0])
+            } else {
+                Rgba([byte(value(x, y, 0)) | 0x40, green, byte(value(x, y, 2)), 255])
+            }
+        })),
     }
 }
 
@@ -99,6 +112,18 @@ fn write_palette(path: &Path, image: &RgbaImage, profile: Option<Vec<u8>>) -> Im
     ImageSource::File(path.to_owned())
 }
 
+/// Writes a picture without opacity of its own, of which one colour is transparent.
+fn write_key(path: &Path, image: &RgbaImage, profile: Option<Vec<u8>>) -> ImageSource {
+    let mut info = png::Info::with_size(image.width(), image.height());
+    (info.color_type, info.bit_depth) = (png::ColorType::Rgb, png::BitDepth::Eight);
+    info.trns = Some(KEY.iter().flat_map(|value| [0, *value]).collect::<Vec<u8>>().into());
+    info.icc_profile = profile.map(Into::into);
+    let colours: Vec<u8> = image.pixels().flat_map(|pixel| [pixel.0[0], pixel.0[1], pixel.0[2]]).collect();
+    let encoder = png::Encoder::with_info(fs::File::create(path).unwrap(), info).unwrap();
+    encoder.write_header().unwrap().write_image_data(&colours).unwrap();
+    ImageSource::File(path.to_owned())
+}
+
 fn near(found: &[u8], expected: [u8; 3]) -> bool {
     found.iter().zip(expected).all(|(one, two)| one.abs_diff(two) <= 3)
 }
@@ -121,6 +146,7 @@ proptest! {
         let path = folder.path().join("a.png");
         let source = match form {
             Form::Palette => write_palette(&path, &image.to_rgba8(), profile.clone()),
+            Form::Key => write_key(&path, &image.to_rgba8(), profile.clone()),
             _ => write(&path, &image, profile.clone()),
         };
         let start = read_fine_image(&source).unwrap();
@@ -167,6 +193,35 @@ fn a_wide_profile_is_converted_for_models_and_screens_and_back_again() {
     let srgb = ColorProfile::new_srgb().encode().unwrap();
     let same = write(&folder.path().join("b.png"), &picture(Form::Rgb8, 3), Some(srgb));
     assert_eq!(read_image(&same).unwrap().pixels(), picture(Form::Rgb8, 3).as_bytes());
+}
+
+#[test]
+fn colours_that_a_png_says_by_numbers_are_as_those_of_a_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    let read = |numbers: [u8; 4]| {
+        let mut info = png::Info::with_size(1, 1);
+        (info.color_type, info.bit_depth) = (png::ColorType::Rgb, png::BitDepth::Eight);
+        let encoder = png::Encoder::with_info(fs::File::create(&path).unwrap(), info).unwrap();
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_chunk(png::chunk::ChunkType(*b"cICP"), &numbers).unwrap();
+        writer.write_image_data(&[230, 60, 50]).unwrap();
+        writer.finish().unwrap();
+        read_fine_image(&ImageSource::File(path.clone())).unwrap()
+    };
+    // Primaries, curve, matrix, whole range. Display P3 with the curve of sRGB.
+    let wide = read([12, 13, 0, 1]);
+    assert!(wide.pixels()[0] > 240 && wide.pixels()[1] < 50, "{:?}", wide.pixels());
+    assert!(wide.fine().is_some_and(|fine| fine.profile.is_some() && fine.is_beyond_srgb));
+    assert_eq!(eight(&wide)[..3], [230, 60, 50]);
+    for same in [[1, 13, 0, 1], [2, 2, 0, 1], [0, 255, 0, 1]] {
+        let it = read(same);
+        assert_eq!((it.pixels(), it.fine()), (&[230, 60, 50][..], None), "{same:?}");
+    }
+    // No profile says the curve of a high dynamic range: what is lost is told.
+    let high = read([9, 16, 0, 1]);
+    assert_eq!(high.pixels(), [230, 60, 50]);
+    assert!(high.fine().is_some_and(|fine| fine.profile.is_none() && fine.is_beyond_srgb));
 }
 
 #[test]

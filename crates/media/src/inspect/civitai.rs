@@ -51,7 +51,8 @@ impl Resources {
 /// Settings in `extraMetadata`, which the generator writes beside the graph that ran.
 pub(super) fn extra(texts: &Texts) -> Option<PictureSettings> {
     let mut fields = texts.get(EXTRA_METADATA).and_then(Fields::parse)?;
-    let resources = fields.take("resources", |value| value.as_array().map(|list| Resources::of_list(list))).unwrap_or_default();
+    // Embeddings and the numbers of versions have no field: all of the list stays to be seen.
+    let resources = fields.get("resources").and_then(Value::as_array).map(|list| Resources::of_list(list)).unwrap_or_default();
     Some(PictureSettings {
         tool: Some(Tool::ComfyUi),
         size: fields.size("width", "height"),

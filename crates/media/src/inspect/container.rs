@@ -14,6 +14,8 @@ use crate::png_text::{self, Chunk, MAX_TEXT};
 
 /// Keyword of XMP in PNG files.
 const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
+/// Start of the keywords of segments of JPEG that ImageMagick keeps in PNG files, in hexadecimal digits.
+const RAW_PROFILE: &str = "Raw profile type ";
 /// Starts of JPEG's segments with EXIF and XMP.
 const JPEG_EXIF: &[u8] = b"Exif\0\0";
 const JPEG_XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
@@ -73,7 +75,16 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
     let is_all_unpacked = png_text::chunks(file, |chunk| {
         match chunk {
             Chunk::Text(keyword, text) if keyword == XMP_KEYWORD => found.xmp(&text),
-            Chunk::Text(keyword, text) => found.texts.push(keyword, text),
+            Chunk::Text(keyword, text) => {
+                let block = keyword.strip_prefix(RAW_PROFILE).and_then(|_| raw_profile(&text));
+                if let Some(block) = block.as_deref().and_then(|block| block.strip_prefix(JPEG_EXIF)) {
+                    found.exif(block);
+                } else if let Some(packet) = block.as_deref().and_then(|block| block.strip_prefix(JPEG_XMP)) {
+                    found.xmp(&String::from_utf8_lossy(packet));
+                } else {
+                    found.texts.push(keyword, text);
+                }
+            }
             Chunk::Exif(block) => found.exif(&block),
             Chunk::TooLong(keyword, bytes) => found.texts.pass_over_long(&keyword, bytes),
         }
@@ -83,6 +94,16 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
         found.texts.pass_over("texts", "compressed texts of the file are larger than the limit; some are skipped");
     }
     Ok(())
+}
+
+/// The bytes of such a profile: a line with its name, one with its length, and lines of digits.
+fn raw_profile(text: &str) -> Option<Vec<u8>> {
+    let mut lines = text.trim_start().lines().skip(1);
+    let length: usize = lines.next()?.trim().parse().ok()?;
+    let digits = lines.flat_map(str::chars).filter(|c| !c.is_ascii_whitespace());
+    let digits: Vec<u8> = digits.map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    (rest.is_empty() && pairs.len() == length).then(|| pairs.iter().map(|[high, low]| (high << 4) | low).collect())
 }
 
 fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {

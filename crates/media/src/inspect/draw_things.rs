@@ -40,7 +40,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         rng,
         sampler: fields.name("sampler"),
         model: PictureModel::of(fields.name("model"), None),
-        loras: fields.take("lora", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect())).unwrap_or_default(),
+        loras: fields.each("lora", lora),
         not_understood: fields.left(),
         ..PictureSettings::default()
     })

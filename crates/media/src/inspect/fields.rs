@@ -78,6 +78,11 @@ impl Fields {
         self.0.insert(key, value);
     }
 
+    /// A field, which stays.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
     /// Takes a field as it is.
     pub(super) fn value(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key)
@@ -88,6 +93,16 @@ impl Fields {
         let found = self.0.get(key).and_then(read)?;
         self.0.remove(key);
         Some(found)
+    }
+
+    /// Takes what `read` understands of a list; where that is not all of it, the list stays too.
+    pub(super) fn each<T>(&mut self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+        let Some(list) = self.0.get(key).and_then(Value::as_array) else { return Vec::new() };
+        let found: Vec<T> = list.iter().filter_map(read).collect();
+        if found.len() == list.len() {
+            self.0.remove(key);
+        }
+        found
     }
 
     pub(super) fn text(&mut self, key: &str) -> Option<String> {

@@ -42,8 +42,7 @@ fn unified(mut fields: Fields) -> Fields {
 }
 
 fn settings(mut fields: Fields) -> PictureSettings {
-    let mut loras: Vec<PictureLora> =
-        fields.take("loras", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect())).unwrap_or_default();
+    let mut loras: Vec<PictureLora> = fields.each("loras", lora);
     // `lora_combined_1` and `lora_1` say the same as `loras`.
     for key in fields.keys().into_iter().filter(|key| key.starts_with("lora_")) {
         if let Some(lora) = fields.take(&key, |value| value.as_str().and_then(named_strength))

@@ -65,7 +65,7 @@ fn current(mut fields: Fields) -> PictureSettings {
         _ => None,
     });
     let seamless = ["seamless_x", "seamless_y"].map(|axis| fields.take(axis, Value::as_bool));
-    let loras = fields.take("loras", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect()));
+    let loras = fields.each("loras", lora);
     PictureSettings {
         size: fields.size("width", "height"),
         prompt: fields.text("positive_prompt"),
@@ -82,7 +82,7 @@ fn current(mut fields: Fields) -> PictureSettings {
         sampler: fields.name("scheduler"),
         model: fields.take("model", model),
         vae: fields.take("vae", model),
-        loras: loras.unwrap_or_default(),
+        loras,
         not_understood: fields.left(),
         ..PictureSettings::default()
     }

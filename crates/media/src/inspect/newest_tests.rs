@@ -195,6 +195,56 @@ fn novelai_4_5_with_characters() {
 }
 
 #[test]
+fn novelai_says_a_strength_of_every_picture_and_its_request_whether_it_began_with_one() {
+    for (request, strength) in [
+        (None, None),
+        (Some("PromptGenerateRequest"), None),
+        (Some("Img2ImgRequest"), Some(0.7)),
+        (Some("NativeInfillingRequest"), Some(0.7)),
+    ] {
+        let comment = json!({ "prompt": "a red barn", "steps": 24, "width": 832, "height": 1216, "seed": 4242, "strength": 0.7, "request_type": request });
+        let settings = read_png(&[("Software", "NovelAI"), ("Comment", &comment.to_string())]);
+        assert_eq!(settings.strength, strength, "{request:?}");
+        assert_eq!(listed(&settings, "strength").is_some(), strength.is_none(), "{request:?}");
+        // As it stands in JPEG and WebP files.
+        let all = json!({ "Software": "NovelAI", "Source": "NovelAI Diffusion V4.5 4BDE2A90", "Comment": comment.to_string() });
+        let settings = read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&all.to_string(), false)));
+        check(&settings, Tool::NovelAi, (832, 1216));
+        assert_eq!(settings.model.and_then(|it| it.hash).as_deref(), Some("4BDE2A90"));
+    }
+}
+
+#[test]
+fn exif_that_imagemagick_keeps_in_a_png_is_read_and_damaged_digits_are_a_text() {
+    let text = "a red barn\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 4242, Size: 512x768";
+    let exif = Exif::little_endian().with_comment(text, true).block();
+    let bytes = [&b"Exif\0\0"[..], &exif].concat();
+    let digits = |line: &[u8]| line.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let lines: Vec<String> = bytes.chunks(36).map(digits).collect();
+    let profile = |length: usize, lines: &str| format!("\nexif\n{length:8}\n{lines}\n");
+    for keyword in ["Raw profile type exif", "Raw profile type APP1"] {
+        check(&read_png(&[(keyword, &profile(bytes.len(), &lines.join("\n")))]), Tool::A1111, (512, 768));
+    }
+    for (length, lines) in [(bytes.len() + 1, lines.join("\n")), (bytes.len(), lines.join("x")), (0, String::new())] {
+        let settings = read_png(&[("Raw profile type exif", &profile(length, &lines))]);
+        assert_eq!((settings.tool, settings.raw_texts.len()), (None, 1));
+    }
+}
+
+#[test]
+fn a_list_of_loras_that_is_understood_in_part_stays_listed() {
+    let (whole, half) = (json!({ "model": { "name": "ink" }, "weight": 0.5 }), json!({ "model": { "name": "chalk" } }));
+    for (loras, is_listed) in [(json!([whole]), false), (json!([whole, half]), true)] {
+        let metadata = json!({ "positive_prompt": "a red barn", "seed": 4242, "steps": 24, "width": 512, "height": 768, "app_version": "6.9.0",
+            "generation_mode": "txt2img", "loras": loras });
+        let settings = read_png(&[("invokeai_metadata", &metadata.to_string())]);
+        check(&settings, Tool::InvokeAi, (512, 768));
+        assert_eq!(settings.loras.len(), 1);
+        assert_eq!(listed(&settings, "loras").is_some_and(|text| text.contains("chalk")), is_listed);
+    }
+}
+
+#[test]
 fn draw_things_in_a_jpeg() {
     let comment = json!({ "c": "a red barn", "uc": "fog", "seed": 4242, "steps": 24, "size": "1024x768", "scale": 4.5, "sampler": "UniPC AYS",
         "model": "z_image_turbo_1.0_q8p.ckpt", "seed_mode": "Scale Alike", "strength": 1, "shift": 3.0, "profile": { "duration": 7.1 },

@@ -1,5 +1,7 @@
 //! `NovelAI`: the prompt in `Description`, the rest as JSON in `Comment`.
 
+use serde_json::Value;
+
 use super::fields::Fields;
 use super::settings::{PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
@@ -10,6 +12,10 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     }
     let mut fields = texts.get("Comment").and_then(Fields::parse).unwrap_or_default();
     let prompt = fields.text("prompt").or_else(|| texts.get("Description").map(str::to_owned));
+    // Its strength is written of every picture; the request says whether there was one to start from.
+    let is_from_picture =
+        fields.get("request_type").and_then(Value::as_str).is_some_and(|it| it.contains("Img2Img") || it.contains("Infill"));
+    let strength = if is_from_picture { fields.decimal("strength") } else { None };
     fields.drop(&["n_samples", "signed_hash", "request_type", "hide_debug_overlay"]);
     Some(PictureSettings {
         tool: Some(Tool::NovelAi),
@@ -19,7 +25,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         seed: fields.whole("seed"),
         steps: fields.whole("steps"),
         guidance: fields.decimal("scale"),
-        strength: fields.decimal("strength"),
+        strength,
         sampler: fields.name("sampler"),
         scheduler: fields.name("noise_schedule"),
         model: texts.get("Source").and_then(model),

@@ -9,7 +9,7 @@ use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USE
 use crate::png::PARAMETERS;
 
 /// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs and A1111's text.
-/// `None` without such.
+/// `None` without such. `NovelAI` puts all its texts into one comment where a format has no keys.
 pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
     if texts.all(GRAPH).any(is_object) {
         return None;
@@ -21,6 +21,8 @@ pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
         let mut unfolded = texts.clone();
         let parts = if map.values().any(|node| node.get("class_type").is_some()) {
             vec![(GRAPH, text.to_owned())]
+        } else if map.get("Software").is_some_and(|it| it == "NovelAI") {
+            ["Software", "Source", "Description", "Comment"].into_iter().filter_map(inner).collect()
         } else {
             let graph =
                 map.get(GRAPH).filter(|value| is_graph(value) || value.as_str().is_some_and(is_object)).map(|it| (GRAPH, shown(it)));

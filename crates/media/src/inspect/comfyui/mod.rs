@@ -27,7 +27,10 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     // Some programs write beside the graph what it came to, in words of their own: there nothing
     // has to be found out.
     for told in [a1111::read(texts), civitai::extra(texts)].into_iter().flatten() {
-        let other = std::mem::replace(&mut settings, PictureSettings { rng: None, ..told });
+        // No words there do not say that there were none.
+        let said = |words: Option<String>| words.filter(|it| !it.is_empty());
+        let (prompt, negative_prompt) = (said(told.prompt), said(told.negative_prompt));
+        let other = std::mem::replace(&mut settings, PictureSettings { rng: None, prompt, negative_prompt, ..told });
         settings.not_understood.extend(other.not_understood.iter().cloned());
         settings.fill(other);
     }

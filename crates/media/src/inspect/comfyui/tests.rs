@@ -141,6 +141,25 @@ fn the_text_of_a1111_beside_a_graph_wins_for_what_it_says() {
 }
 
 #[test]
+fn a_text_without_words_beside_a_graph_takes_no_words_away() {
+    let text = "Steps: 24, Sampler: Euler, CFG scale: 6, Seed: 42, Size: 896x1152";
+    for (clip, prompt) in [(json!("a lake"), Some("a lake")), (json!(["30", 0]), None)] {
+        let graph = graph(&[("6", "text", clip)], &[("30", "Dreamer", json!({ "mood": "calm" }))]);
+        let texts = vec![("parameters".to_owned(), text.to_owned()), ("prompt".to_owned(), graph.to_string())];
+        let settings = settings_of_texts(texts);
+        assert_eq!((settings.prompt.as_deref(), settings.size), (prompt, Some((896, 1152))));
+    }
+}
+
+#[test]
+fn resources_without_a_name_stay_listed() {
+    let extra = json!({ "prompt": "a hut", "resources": [{ "modelVersionId": 7, "strength": 1 }, { "type": "embed", "name": "calm" }] });
+    let texts = vec![("prompt".to_owned(), graph(&[], &[]).to_string()), ("extraMetadata".to_owned(), extra.to_string())];
+    let settings = settings_of_texts(texts);
+    assert!(lists(&settings, "modelVersionId") && lists(&settings, "calm"), "{:?}", settings.not_understood);
+}
+
+#[test]
 fn graphs_in_comments_are_read_however_they_are_wrapped() {
     let graph = graph(&[], &[]);
     let extra =
@@ -207,6 +226,63 @@ fn subgraphs_are_opened_and_what_is_given_to_them_goes_in() {
     });
     let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
     assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(42), Some((512, 768))));
+}
+
+#[test]
+fn values_of_a_node_that_stands_for_a_subgraph_count_before_those_within() {
+    let read = |host: Value| {
+        let widget = |name: &str, link: u64| json!({ "name": name, "widget": { "name": name }, "link": link });
+        let workflow = json!({
+            "nodes": [host, { "id": 9, "type": "SaveImage", "inputs": [{ "name": "images", "link": 2 }] }],
+            "links": [[2, 57, 0, 9, 0, "IMAGE"]],
+            "definitions": { "subgraphs": [{
+                "id": "inner-id", "inputs": [{ "name": "clip" }, { "name": "words" }, { "name": "steps" }], "outputs": [{ "name": "IMAGE" }],
+                "nodes": [
+                    { "id": 6, "type": "CLIPTextEncode", "inputs": [{ "name": "clip", "link": 6 }, widget("text", 1)], "widgets_values": ["stale"] },
+                    { "id": 5, "type": "EmptyLatentImage", "widgets_values": [512, 768, 1] },
+                    { "id": 3, "type": "KSampler", "inputs": [{ "name": "positive", "link": 2 }, { "name": "latent_image", "link": 3 }, widget("steps", 7)],
+                        "widgets_values": [42, "fixed", 99, 6.0, "euler", "karras", 1.0] },
+                    { "id": 8, "type": "VAEDecode", "inputs": [{ "name": "samples", "link": 4 }] },
+                ],
+                "links": [
+                    { "id": 6, "origin_id": -10, "origin_slot": 0, "target_id": 6, "target_slot": 0 },
+                    { "id": 1, "origin_id": -10, "origin_slot": 1, "target_id": 6, "target_slot": 1 },
+                    { "id": 7, "origin_id": -10, "origin_slot": 2, "target_id": 3, "target_slot": 2 },
+                    { "id": 2, "origin_id": 6, "origin_slot": 0, "target_id": 3, "target_slot": 0 },
+                    { "id": 3, "origin_id": 5, "origin_slot": 0, "target_id": 3, "target_slot": 1 },
+                    { "id": 4, "origin_id": 3, "origin_slot": 0, "target_id": 8, "target_slot": 0 },
+                    { "id": 5, "origin_id": 8, "origin_slot": 0, "target_id": -20, "target_slot": 0 },
+                ],
+            }] },
+        });
+        settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())])
+    };
+    let host = |values: Value, proxies: Value| json!({ "id": 57, "type": "inner-id", "inputs": [], "widgets_values": values, "properties": { "proxyWidgets": proxies } });
+    for (values, proxies, expected) in [
+        (json!(["a lake", 24]), json!(null), (Some("a lake"), Some(24))),
+        (json!([24, null, "a lake"]), json!([["-1", "steps"], ["3", "seed"], ["-1", "words"]]), (Some("a lake"), Some(24))),
+        (json!([]), json!([["6", "text"]]), (Some("stale"), Some(99))),
+        // Nobody tells whose they are.
+        (json!(["a lake", 24, 7]), json!(null), (None, None)),
+    ] {
+        let settings = read(host(values.clone(), proxies));
+        assert_eq!((settings.prompt.as_deref(), settings.steps), expected, "{values}");
+        assert_eq!(lists(&settings, "widgets_values"), expected.0.is_none(), "{:?}", settings.not_understood);
+        assert_eq!((settings.seed, settings.size), (Some(42), Some((512, 768))));
+    }
+}
+
+#[test]
+fn a_long_text_in_a_subgraph_that_many_nodes_stand_for_is_copied_within_a_bound() {
+    let hosts: Vec<Value> = (1..2_000).map(|id| json!({ "id": id, "type": "inner-id" })).collect();
+    let inner =
+        json!({ "id": "inner-id", "nodes": [{ "id": 1, "type": "CLIPTextEncode", "widgets_values": ["a".repeat(1 << 20)] }], "links": [] });
+    let workflow = json!({ "nodes": hosts, "links": [], "definitions": { "subgraphs": [inner] } });
+    let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+    assert!(lists(&settings, "more nodes, links or texts than the limit"));
+    // Each of the copies that were made is told of in short.
+    let listed: usize = settings.not_understood.iter().map(|(name, value)| name.len() + value.len()).sum();
+    assert!(listed < 1 << 20, "{listed}");
 }
 
 /// Each input that a known class reads, and some that no class does.

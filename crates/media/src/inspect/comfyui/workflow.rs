@@ -1,11 +1,13 @@
 //! The graph as it was drawn, in the form of the graph that runs. The values of a node have no
 //! names in it: those of well-known nodes are known here, others are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::graph::{Graph, MAX_NODES, Node};
+use crate::inspect::bounded;
+use crate::inspect::fields::shown;
 
 /// Names of a node's values in their order; `""` is one that belongs to the interface.
 const VALUES: &[(&str, &[&str])] = &[
@@ -75,6 +77,12 @@ const BYPASSED: u64 = 4;
 /// Ids in a subgraph that stand for what comes in and what goes out.
 const FROM_OUTSIDE: &str = "-10";
 const TO_OUTSIDE: &str = "-20";
+/// Values of a node without names that are told of, bytes of each, and inputs that it may be for.
+const MAX_UNNAMED: usize = 8;
+const MAX_UNNAMED_BYTES: usize = 60;
+const MAX_PROMOTED: usize = 64;
+/// Bytes of values that are copied: a subgraph's once for each node that stands for it.
+const MAX_COPIED: usize = 32 << 20;
 /// Subgraphs within each other, and nodes in a row that only pass on.
 const MAX_DEPTH: usize = 16;
 
@@ -84,7 +92,7 @@ pub(super) fn graph(map: &Map<String, Value>) -> Option<Graph> {
     let definitions = map.get("definitions").and_then(|it| it.get("subgraphs")).and_then(Value::as_array);
     let named = definitions.into_iter().flatten().filter_map(|it| Some((it.get("id")?.as_str()?, Level::of(it.as_object()?))));
     let subgraphs = named.take(MAX_NODES).collect();
-    let mut drawing = Drawing { subgraphs: &subgraphs, nodes: BTreeMap::new(), left: MAX_NODES };
+    let mut drawing = Drawing { subgraphs: &subgraphs, nodes: BTreeMap::new(), left: MAX_NODES, bytes_left: MAX_COPIED };
     drawing.add(&Level::of(map), "", &[], &BTreeMap::new());
     Graph::of_nodes(drawing.nodes, drawing.left == 0)
 }
@@ -107,6 +115,9 @@ struct Level<'a> {
     links: BTreeMap<u64, Drawn<'a>>,
     /// Names of what comes in, by index.
     inputs: Vec<&'a str>,
+    /// Of these, in their order, those that a node within has a value of its own for: a node that
+    /// stands for the subgraph has the values that count.
+    promoted: Vec<&'a str>,
     /// Where each output comes from.
     outputs: BTreeMap<u64, End>,
 }
@@ -115,13 +126,40 @@ impl<'a> Level<'a> {
     fn of(map: &'a Map<String, Value>) -> Self {
         let list = |key: &str| map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let links: BTreeMap<u64, Drawn<'a>> = list("links").iter().filter_map(link).collect();
-        let ends = links.values().filter(|link| link.to.0 == TO_OUTSIDE).map(|link| (link.to.1, link.from.clone()));
-        Self {
-            nodes: list("nodes").iter().filter_map(|node| Some((id_of(node.get("id")?)?, node))).collect(),
-            inputs: list("inputs").iter().map(|input| input.get("name").and_then(Value::as_str).unwrap_or_default()).collect(),
-            outputs: ends.collect(),
-            links,
+        let ends = links.values().filter(|link| link.to.0 == TO_OUTSIDE).map(|link| (link.to.1, link.from.clone())).collect();
+        let nodes: BTreeMap<String, &'a Value> = list("nodes").iter().filter_map(|node| Some((id_of(node.get("id")?)?, node))).collect();
+        let inputs: Vec<&'a str> =
+            list("inputs").iter().map(|input| input.get("name").and_then(Value::as_str).unwrap_or_default()).collect();
+        let is_value = |(id, slot): &End| {
+            let slot = nodes.get(id).and_then(|node| slots(node).get(usize::try_from(*slot).ok()?));
+            slot.is_some_and(|slot| slot.get("widget").is_some())
+        };
+        let of_values: BTreeSet<u64> =
+            links.values().filter(|link| link.from.0 == FROM_OUTSIDE && is_value(&link.to)).map(|link| link.from.1).collect();
+        let promoted = inputs.iter().zip(0..).filter(|(_, index)| of_values.contains(index)).map(|(name, _)| *name).collect();
+        Self { nodes, links, inputs, promoted, outputs: ends }
+    }
+
+    /// The values that a node which stands for this subgraph gives to what comes in, by name. Where
+    /// it is not told which is whose, each that may have one has all of them, so that none counts.
+    fn given(&self, node: &Value) -> Map<String, Value> {
+        let values = match node.get("widgets_values") {
+            Some(Value::Array(values)) => values,
+            Some(Value::Object(named)) => return named.clone(),
+            _ => return Map::new(),
+        };
+        let own: Vec<&str> = slots(node).iter().filter_map(|slot| slot.get("widget")?.get("name")?.as_str()).collect();
+        let named = [proxies(node), self.promoted.clone(), own].into_iter().find(|names| names.len() == values.len());
+        if let Some(names) = named {
+            let given = names.into_iter().zip(values).filter(|(name, value)| !name.is_empty() && !value.is_null());
+            return given.map(|(name, value)| (name.to_owned(), value.clone())).collect();
         }
+        if values.iter().all(Value::is_null) {
+            return Map::new();
+        }
+        let short = |value: &Value| bounded(&shown(value), MAX_UNNAMED_BYTES);
+        let all: Vec<String> = values.iter().take(MAX_UNNAMED).map(short).collect();
+        self.promoted.iter().take(MAX_PROMOTED).map(|name| ((*name).to_owned(), json!({ "widgets_values": all }))).collect()
     }
 
     fn link(&self, slot: &Value) -> Option<&Drawn<'a>> {
@@ -136,6 +174,8 @@ struct Drawing<'a> {
     nodes: BTreeMap<String, Node>,
     /// Nodes that may still be looked at.
     left: usize,
+    /// Bytes that may still be copied.
+    bytes_left: usize,
 }
 
 impl<'a> Drawing<'a> {
@@ -147,18 +187,25 @@ impl<'a> Drawing<'a> {
             self.left = left;
             let mode = node.get("mode").and_then(Value::as_u64).unwrap_or_default();
             let Some(class) = node.get("type").and_then(Value::as_str).filter(|_| ![MUTED, BYPASSED].contains(&mode)) else { continue };
-            let mut found = Node { class: class.to_owned(), inputs: values(node, class) };
+            let subgraphs = self.subgraphs;
+            let inner = subgraphs.get_key_value(class).filter(|(class, _)| outside.len() < MAX_DEPTH && !outside.contains(*class));
+            let own = format!("{prefix}{id}");
+            if !self.takes(own.len() + class.len() + bytes_of(node.get("widgets_values").unwrap_or(&Value::Null))) {
+                return;
+            }
+            let inputs_of_node = inner.map_or_else(|| values(node, class), |(_, inner)| inner.given(node));
+            let mut found = Node { class: class.to_owned(), inputs: inputs_of_node };
             for slot in slots(node) {
                 if let (Some(name), Some(link)) = (slot.get("name").and_then(Value::as_str), level.link(slot))
                     && let Some(value) = self.source(link, level, prefix, inputs)
                 {
+                    if !self.takes(name.len() + bytes_of(&value)) {
+                        return;
+                    }
                     found.inputs.insert(name.to_owned(), value);
                 }
             }
-            let own = format!("{prefix}{id}");
-            let subgraphs = self.subgraphs;
-            let Some((class, inner)) = subgraphs.get_key_value(class).filter(|_| outside.len() < MAX_DEPTH && !outside.contains(&class))
-            else {
+            let Some((class, inner)) = inner else {
                 self.nodes.insert(own, found);
                 continue;
             };
@@ -166,6 +213,16 @@ impl<'a> Drawing<'a> {
             let named = named.collect();
             self.add(inner, &format!("{own}:"), &[outside, &[*class]].concat(), &named);
         }
+    }
+
+    /// Takes room for a copy; where there is none, nothing more is looked at.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left = left.unwrap_or_default();
+        if left.is_none() {
+            self.left = 0;
+        }
+        left.is_some()
     }
 
     /// What a link brings: `[id, output]`, or the value that a subgraph is given.
@@ -198,6 +255,28 @@ impl<'a> Drawing<'a> {
         }
         None
     }
+}
+
+/// Bytes that a copy of a value takes, about.
+fn bytes_of(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(bytes_of).sum(),
+            Value::Object(map) => map.iter().map(|(name, value)| name.len() + bytes_of(value)).sum(),
+            _ => 0,
+        }
+}
+
+/// What each value of a node that stands for a subgraph is shown for, in the form of early versions:
+/// the name of what comes in, or nothing where it is a value of a node within, which has it.
+fn proxies(node: &Value) -> Vec<&str> {
+    fn name(entry: &Value) -> Option<&str> {
+        let is_of_input = id_of(entry.get(0)?)? == "-1";
+        if is_of_input { entry.get(1)?.as_str() } else { None }
+    }
+    let list = node.get("properties").and_then(|it| it.get("proxyWidgets")).and_then(Value::as_array);
+    list.into_iter().flatten().map(|entry| name(entry).unwrap_or_default()).collect()
 }
 
 fn slots(node: &Value) -> &[Value] {
