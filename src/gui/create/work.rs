@@ -170,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let list = folder.path().join("list.txt");
         let read = |bytes: &[u8]| {
-            std::fs::write(&list, bytes).unwrap();
+            fs::write(&list, bytes).unwrap();
             read_prompts(&list)
         };
         assert_eq!(read("\u{feff}a lake\r\n\n  a hut \n".as_bytes()), Ok(vec!["a lake".to_owned(), "a hut".to_owned()]));

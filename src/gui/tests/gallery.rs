@@ -70,7 +70,7 @@ fn an_empty_gallery_says_what_to_do() {
 fn an_empty_gallery_shows_what_the_model_is_good_at() {
     let mut studio = open_home(tempfile::tempdir().unwrap(), 0);
     assert!(!studio.sees("Or begin with one of these"), "nothing is known of this model");
-    super::examples::know_model(&mut studio);
+    examples::know_model(&mut studio);
     assert!(studio.sees("Or begin with one of these"));
     let rect = |name: &str| studio.harness.get_by_role_and_label(Role::Button, name).rect();
     let words = studio.harness.get_by_label("Or begin with one of these:").rect();

@@ -303,7 +303,7 @@ fn the_tab_key_visits_each_row_from_left_to_right() {
     let stops = tab_stops(&mut studio, everywhere(0.0, 344.0), 80);
     assert_left_to_right(&stops, 10, "settings");
 
-    let mut studio = super::gallery::open_gallery(&["a lake", "a castle"]);
+    let mut studio = gallery::open_gallery(&["a lake", "a castle"]);
     studio.press(Modifiers::NONE, Key::Home);
     studio.press(Modifiers::SHIFT, Key::ArrowRight);
     let delete = studio.harness.get_by_role_and_label(Role::Button, "Move to the trash").rect();
@@ -313,7 +313,7 @@ fn the_tab_key_visits_each_row_from_left_to_right() {
     let stops = [vec![delete], tab_stops(&mut studio, bar, 3)].concat();
     assert_left_to_right(&stops, 3, "gallery");
 
-    let mut studio = super::canvas::studio();
+    let mut studio = canvas::studio();
     studio.take_tool(Key::B);
     studio.press(Modifiers::NONE, Key::F7);
     studio.click("Add a layer");

@@ -14,7 +14,7 @@ use crate::png_text::{self, Chunk, MAX_TEXT};
 
 /// Keyword of XMP in PNG files.
 const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
-/// Start of the keywords of segments of JPEG that ImageMagick keeps in PNG files, in hexadecimal digits.
+/// Start of the keywords of segments of JPEG that `ImageMagick` keeps in PNG files, in hexadecimal digits.
 const RAW_PROFILE: &str = "Raw profile type ";
 /// Starts of JPEG's segments with EXIF and XMP.
 const JPEG_EXIF: &[u8] = b"Exif\0\0";
