@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, Rgb8};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::families::{self, Part};
@@ -41,4 +41,24 @@ fn chromas_masks_and_padding_change_what_it_reads_of_a_prompt() {
     // The padding is what the diffusion module's mask leaves unmasked.
     assert_eq!(pixels(&engine, &Recipe { chroma_t5_padding: 64, ..unmasked }), pictures[1]);
     fs::remove_dir_all(folder("chroma")).unwrap();
+}
+
+#[test]
+fn qwen_images_references_have_a_timestep_of_zero_where_the_setting_or_its_file_says_so() {
+    let engine = Engine::start();
+    let dir = folder("qwen-image");
+    let parts = families::qwen_image();
+    let Some(("diffusion", Part::Draft(mut module))) = parts.first().cloned() else { panic!("{parts:?}") };
+    let grey = ImageSource::Pixels(Rgb8::new(64, 64, vec![128; 64 * 64 * 3]).unwrap());
+    let plain = Recipe { files: written("qwen-image", parts), reference_images: vec![grey], steps: 1, ..recipe() };
+    // As the file of Qwen-Image-Edit 2511 has it.
+    module.add("__index_timestep_zero__", &[1]);
+    let marked = dir.join("marked.safetensors");
+    module.write(&marked).unwrap();
+    let mut by_file = plain.clone();
+    by_file.files.set(FileRole::Diffusion, marked);
+    let zero = pixels(&engine, &Recipe { zero_cond_t: true, ..plain.clone() });
+    assert_ne!(pixels(&engine, &plain), zero);
+    assert_eq!(pixels(&engine, &by_file), zero);
+    fs::remove_dir_all(dir).unwrap();
 }
