@@ -6,10 +6,14 @@ mod support;
 
 use std::fs;
 
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, Rgb8, VaeFormat};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::families::{self, Part};
+
+fn grey() -> ImageSource {
+    ImageSource::Pixels(Rgb8::new(64, 64, vec![128; 64 * 64 * 3]).unwrap())
+}
 
 fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
     let dir = folder(name);
@@ -49,8 +53,7 @@ fn qwen_images_references_have_a_timestep_of_zero_where_the_setting_or_its_file_
     let dir = folder("qwen-image");
     let parts = families::qwen_image();
     let Some(("diffusion", Part::Draft(mut module))) = parts.first().cloned() else { panic!("{parts:?}") };
-    let grey = ImageSource::Pixels(Rgb8::new(64, 64, vec![128; 64 * 64 * 3]).unwrap());
-    let plain = Recipe { files: written("qwen-image", parts), reference_images: vec![grey], steps: 1, ..recipe() };
+    let plain = Recipe { files: written("qwen-image", parts), reference_images: vec![grey()], steps: 1, ..recipe() };
     // As the file of Qwen-Image-Edit 2511 has it.
     module.add("__index_timestep_zero__", &[1]);
     let marked = dir.join("marked.safetensors");
@@ -61,4 +64,14 @@ fn qwen_images_references_have_a_timestep_of_zero_where_the_setting_or_its_file_
     assert_ne!(pixels(&engine, &plain), zero);
     assert_eq!(pixels(&engine, &by_file), zero);
     fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn pids_vae_format_scales_what_it_sees_of_its_reference() {
+    let engine = Engine::start();
+    let plain = Recipe { files: written("pid", families::pid()), reference_images: vec![grey()], steps: 1, ..recipe() };
+    let picture = |vae_format| engine.run(&Recipe { vae_format, ..plain.clone() }).pixels().to_vec();
+    let pictures = [None, Some(VaeFormat::Flux), Some(VaeFormat::Sd3)].map(picture);
+    assert!(pictures[0] != pictures[1] && pictures[0] != pictures[2] && pictures[1] != pictures[2]);
+    fs::remove_dir_all(folder("pid")).unwrap();
 }

@@ -14,7 +14,7 @@ use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder
 
 mod fixed;
 
-pub use fixed::{chroma, qwen_image};
+pub use fixed::{chroma, pid, qwen_image};
 
 /// The families that are made.
 pub const FAMILIES: [&str; 7] = ["zimage", "zimage-gguf", "zimage-vae", "sd15", "sdxl", "sd3", "ovis"];

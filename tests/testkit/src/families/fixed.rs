@@ -175,3 +175,125 @@ fn wan_head(it: &mut Model, half: &str, outputs: usize, width: usize) {
     it.0.vector(format!("{half}.head.0.gamma"), width, Kind::F32, 1.0);
     conv_of_frames(it, &format!("{half}.head.2"), outputs, width, &[3; 3]);
 }
+
+/// The files of `PiD`, which sees its reference picture by a VAE alone: with a text encoder that
+/// tells no words apart, of one layer.
+#[must_use]
+pub fn pid() -> Vec<(&'static str, Part)> {
+    /// What leads from the reference picture's latents to the result.
+    const FILLED: [&str; 9] = [
+        "latent_proj.0.",
+        "latent_proj.2.",
+        "output_heads.0.",
+        "pixel_embedder.",
+        "pixel_blocks.0.adaLN_modulation.",
+        "pixel_blocks.0.mlp.",
+        "pixel_blocks.0.norm",
+        "final_layer.",
+        "s_embedder.",
+    ];
+    let module = Draft::with_holes(Container::Safetensors, &pid_module().0, &[], |name| !FILLED.iter().any(|part| name.contains(part)));
+    let mut vae = Model::default();
+    vae.vae_with_decoder("", 16, false, 32);
+    let [llm, vae] = [&gemma().0, &vae.0].map(|it| Part::Draft(Draft::with_holes(Container::Safetensors, it, &[], |_| true)));
+    vec![("diffusion", Part::Draft(module.whole())), ("llm", llm), ("vae", vae)]
+}
+
+/// Width of what `PiD`'s text encoder returns.
+const GEMMA_TEXT: usize = 2304;
+
+fn pid_module() -> Model {
+    const WIDTH: usize = 1536;
+    const HEAD: usize = 64;
+    const HIDDEN: usize = 16;
+    const PATCH: usize = 16 * 16;
+    const PIXEL: usize = 16;
+    const LATENT: usize = 512;
+    const TOKENS: usize = 300;
+    let mut it = Model::default();
+    let norm = |it: &mut Model, name: String, width| it.0.vector(format!("{name}.weight"), width, Kind::F32, 1.0);
+    it.linear("net.pixel_embedder.proj", PIXEL, 3, 1.0);
+    it.linear("net.s_embedder.proj", WIDTH, 3 * PATCH, 1.0);
+    it.linear("net.t_embedder.mlp.0", WIDTH, 256, 1.0);
+    it.linear("net.t_embedder.mlp.2", WIDTH, WIDTH, 1.0);
+    it.linear("net.y_embedder.proj", WIDTH, GEMMA_TEXT, 1.0);
+    norm(&mut it, "net.y_embedder.norm".into(), WIDTH);
+    it.0.weight("net.y_pos_embedding", &[1, TOKENS, WIDTH], Kind::F32, 1.0);
+    for block in 0..14 {
+        let name = format!("net.patch_blocks.{block}");
+        for half in ["x", "y"] {
+            norm(&mut it, format!("{name}.norm_{half}1"), WIDTH);
+            norm(&mut it, format!("{name}.norm_{half}2"), WIDTH);
+            it.0.weight(format!("{name}.attn.qkv_{half}.weight"), &[3 * WIDTH, WIDTH], Kind::F16, 1.0);
+            norm(&mut it, format!("{name}.attn.q_norm_{half}"), HEAD);
+            norm(&mut it, format!("{name}.attn.k_norm_{half}"), HEAD);
+            it.linear(&format!("{name}.attn.proj_{half}"), WIDTH, WIDTH, 1.0);
+            for (part, outputs, inputs) in [("w1", HIDDEN, WIDTH), ("w2", WIDTH, HIDDEN), ("w3", HIDDEN, WIDTH)] {
+                it.0.weight(format!("{name}.mlp_{half}.{part}.weight"), &[outputs, inputs], Kind::F16, 1.0);
+            }
+        }
+        for half in ["img", "txt"] {
+            it.linear(&format!("{name}.adaLN_modulation_{half}.0"), 6 * WIDTH, WIDTH, 1.0);
+        }
+    }
+    for block in 0..2 {
+        pixel_block(&mut it, &format!("net.pixel_blocks.{block}"), WIDTH, PIXEL, PATCH);
+    }
+    norm(&mut it, "net.final_layer.norm".into(), PIXEL);
+    it.linear("net.final_layer.linear", 3, PIXEL, 1.0);
+    it.conv("net.lq_proj.latent_proj.0", LATENT, 16, 3, 1.0);
+    it.conv("net.lq_proj.latent_proj.2", LATENT, LATENT, 3, 1.0);
+    for block in 3..7 {
+        for (norm, conv) in [(0, 2), (3, 5)] {
+            it.norm(&format!("net.lq_proj.latent_proj.{block}.block.{norm}"), LATENT);
+            it.conv(&format!("net.lq_proj.latent_proj.{block}.block.{conv}"), LATENT, LATENT, 3, 1.0);
+        }
+    }
+    for output in 0..7 {
+        it.linear(&format!("net.lq_proj.output_heads.{output}"), WIDTH, LATENT, 1.0);
+        it.linear(&format!("net.lq_proj.gate_modules.{output}.content_proj"), WIDTH, 2 * WIDTH, 1.0);
+        it.0.vector(format!("net.lq_proj.gate_modules.{output}.log_alpha"), 1, Kind::F32, 0.0);
+    }
+    it
+}
+
+/// A block of `PiD` over the pixels of patches, for a condition of this width.
+fn pixel_block(it: &mut Model, name: &str, width: usize, pixel: usize, patch: usize) {
+    const ATTENTION: usize = 1152;
+    const HEAD: usize = 72;
+    it.linear(&format!("{name}.compress_to_attn"), ATTENTION, patch * pixel, 1.0);
+    it.linear(&format!("{name}.expand_from_attn"), patch * pixel, ATTENTION, 1.0);
+    it.0.weight(format!("{name}.attn.qkv.weight"), &[3 * ATTENTION, ATTENTION], Kind::F16, 1.0);
+    it.linear(&format!("{name}.attn.proj"), ATTENTION, ATTENTION, 1.0);
+    it.linear(&format!("{name}.mlp.fc1"), 4 * pixel, pixel, 1.0);
+    it.linear(&format!("{name}.mlp.fc2"), pixel, 4 * pixel, 1.0);
+    it.linear(&format!("{name}.adaLN_modulation.0"), 6 * pixel * patch, width, 1.0);
+    for (norm, width) in [("norm1", pixel), ("norm2", pixel), ("attn.q_norm", HEAD), ("attn.k_norm", HEAD)] {
+        it.0.vector(format!("{name}.{norm}.weight"), width, Kind::F32, 1.0);
+    }
+}
+
+/// Gemma 2 with one layer, no wider than it must be.
+fn gemma() -> Model {
+    const HEADS: usize = 8 * 256;
+    const SHARED_HEADS: usize = 4 * 256;
+    const HIDDEN: usize = 32;
+    let mut it = Model::default();
+    it.0.weight("model.embed_tokens.weight", &[256_000, GEMMA_TEXT], Kind::F16, 1.0);
+    for (part, outputs, inputs) in [
+        ("self_attn.q_proj", HEADS, GEMMA_TEXT),
+        ("self_attn.k_proj", SHARED_HEADS, GEMMA_TEXT),
+        ("self_attn.v_proj", SHARED_HEADS, GEMMA_TEXT),
+        ("self_attn.o_proj", GEMMA_TEXT, HEADS),
+        ("mlp.gate_proj", HIDDEN, GEMMA_TEXT),
+        ("mlp.up_proj", HIDDEN, GEMMA_TEXT),
+        ("mlp.down_proj", GEMMA_TEXT, HIDDEN),
+    ] {
+        it.0.weight(format!("model.layers.0.{part}.weight"), &[outputs, inputs], Kind::F16, 1.0);
+    }
+    for norm in ["input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm"] {
+        it.0.vector(format!("model.layers.0.{norm}.weight"), GEMMA_TEXT, Kind::F32, 1.0);
+    }
+    it.0.vector("model.norm.weight", GEMMA_TEXT, Kind::F32, 1.0);
+    it
+}
