@@ -29,8 +29,11 @@ fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
 }
 
+/// The model leaves memory: settings with which it is opened would have it there several times.
 fn pixels(engine: &Engine, recipe: &Recipe) -> Vec<u8> {
-    engine.run(recipe).pixels().to_vec()
+    let said = engine.run(recipe);
+    engine.handle().unload().unwrap();
+    said.pixels().to_vec()
 }
 
 /// Each of these makes a picture of its own, and so does `plain`.
