@@ -35,8 +35,9 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 /// What takes longest where no earlier run says so, longest first.
-const LONGEST: [&str; 11] = [
+const LONGEST: [&str; 12] = [
     "atelier/features",
+    "atelier/family_settings",
     "atelier/prompts",
     "atelier/estimate",
     "atelier/remote",

@@ -12,6 +12,10 @@ use crate::real::{Model, Unet};
 use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder_tensors};
 
+mod fixed;
+
+pub use fixed::{chroma, pid, qwen_image};
+
 /// The families that are made.
 pub const FAMILIES: [&str; 7] = ["zimage", "zimage-gguf", "zimage-vae", "sd15", "sdxl", "sd3", "ovis"];
 
