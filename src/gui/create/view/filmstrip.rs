@@ -98,7 +98,7 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
     });
-    place.offset = shown.state.offset().x;
+    place.offset = shown.state.unclamped_offset().x;
     place.newest = pictures.first().map(|it| (it.id, forming_tiles));
     ui.data_mut(|data| data.insert_temp(id, place));
 }
