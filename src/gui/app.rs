@@ -324,7 +324,7 @@ impl App {
 
     /// Shows a person what was found out before there was a window.
     pub fn tell(&mut self, advice: Advice) {
-        self.state.shared.error = Some(ErrorCard::of(advice));
+        self.state.shared.error = Some(ErrorCard::of(advice).at(self.state.shared.screen));
     }
 
     /// The state, to be read.
@@ -768,7 +768,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
-            context.shared.error = Some(card);
+            context.shared.error = Some(card.at(context.shared.screen_of_making()));
         }
     }
 }

@@ -24,9 +24,9 @@ use crate::gui::window_command::WindowCommand;
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
 
-/// The error card, at the lower edge of the canvas.
+/// The error card of the view, at its lower edge.
 pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
-    let Some(error) = &state.shared.error else { return };
+    let Some(error) = state.shared.error_here() else { return };
     let palette = theme::palette(ui);
     let width = CARD_WIDTH.min(canvas.width() - 32.0);
     let anchor = canvas.center_bottom() - vec2(0.0, 16.0);
@@ -75,7 +75,7 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas
     let pointer = ui.ctx().pointer_hover_pos();
     let palette = theme::palette(ui);
     let width = (canvas.width() - 48.0).min(460.0);
-    let (at, pivot) = match &state.shared.error {
+    let (at, pivot) = match state.shared.error_here() {
         None => (canvas.center_bottom() - vec2(0.0, 10.0), Align2::CENTER_BOTTOM),
         Some(_) => (canvas.center_top() + vec2(0.0, 10.0), Align2::CENTER_TOP),
     };
