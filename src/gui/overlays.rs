@@ -144,9 +144,9 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         let text = tr!("window-the-first-window-may");
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            command_button(ui, state, commands, WindowCommand::StayBeside);
+        widgets::last_row(ui, |ui| {
             theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::CloseBeside));
+            command_button(ui, state, commands, WindowCommand::StayBeside);
         });
     });
 }
@@ -162,9 +162,9 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.label(bold(tr!("window-a-picture-is-still")).size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new(tr!("window-the-picture-restarts-next")).color(palette.weak));
                 ui.add_space(8.0);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    command_button(ui, state, commands, WindowCommand::StopAndClose);
+                widgets::last_row(ui, |ui| {
                     theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
+                    command_button(ui, state, commands, WindowCommand::StopAndClose);
                 });
             }
             Closing::Unsaved { .. } => {
@@ -175,10 +175,10 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 let hint = tr!("window-free-some-disk-space");
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    command_button(ui, state, commands, WindowCommand::CloseUnsaved);
-                    command_button(ui, state, commands, WindowCommand::SaveAndClose);
+                widgets::last_row(ui, |ui| {
                     theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::KeepUnsaved));
+                    command_button(ui, state, commands, WindowCommand::SaveAndClose);
+                    command_button(ui, state, commands, WindowCommand::CloseUnsaved);
                 });
             }
             Closing::Saving { .. } => {

@@ -230,6 +230,11 @@ pub(crate) fn sides(ui: &mut Ui, salt: &str, left: impl FnOnce(&mut Ui), right: 
     }
 }
 
+/// The last row of a dialog: its buttons at the right end, given from left to right.
+pub(crate) fn last_row(ui: &mut Ui, buttons: impl FnOnce(&mut Ui)) {
+    row_of_sides(ui, ROW_HEIGHT, "last row", |_| {}, buttons);
+}
+
 /// Brings the control that the keyboard came to into sight. To be called at the end of what scrolls.
 pub(crate) fn follow_focus(ui: &Ui) {
     let id = ui.scope_id().with("focus in sight");
