@@ -36,7 +36,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
     canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
-    sharing, studios, styles, theme,
+    sharing, studios, styles, system_fonts, theme,
 };
 use crate::settings::{self, ChosenStudio, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -176,6 +176,10 @@ impl App {
         let language = LanguageChoice { chosen: settings.language, system: options.system_language };
         language.apply();
         theme::install(ctx);
+        // Else the fonts of the system are looked for already.
+        if system_fonts::han_locale().is_some() {
+            system_fonts::follow_language(ctx);
+        }
         ctx.add_plugin(FramePace::default());
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
@@ -596,8 +600,12 @@ impl App {
                 theme::set_theme(ctx, theme);
             }
             WindowCommand::SetLanguage(language) => {
+                let before = system_fonts::han_locale();
                 self.state.shared.language.chosen = language;
                 self.state.shared.language.apply();
+                if system_fonts::han_locale() != before {
+                    system_fonts::follow_language(ctx);
+                }
             }
             WindowCommand::Undo => self.restore(ctx, History::undo),
             WindowCommand::Redo => self.restore(ctx, History::redo),
