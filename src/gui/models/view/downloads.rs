@@ -41,7 +41,7 @@ pub(crate) fn bar(ui: &mut Ui, entry: &JobSnapshot, name: &str) {
     }
 }
 
-/// Icon buttons of a download, from right to left.
+/// Icon buttons of a download, from left to right.
 pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot) {
     let (id, name) = (entry.id.clone(), &entry.name);
     match entry.status {
