@@ -360,6 +360,6 @@ fn scripts_for_which_no_font_is_there_are_named_once_below_the_prompt() {
     };
     let line = "No font for Devanagari, Egyptian Hieroglyphs on this computer: boxes stand for these letters.";
     assert_eq!(write("झील, a lake, झील", "𓀀"), [line]);
-    assert_eq!(write("озеро, λίμνη", ""), Vec::<String>::new(), "Inter has these");
+    assert_eq!(write("озеро, λίμνη", ""), Vec::<String>::new(), "our fonts have these");
     assert_eq!(write("a lake", ""), Vec::<String>::new());
 }
