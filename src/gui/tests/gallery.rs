@@ -607,6 +607,7 @@ fn a_condition_that_is_chosen_by_mouse_is_searched_for_and_can_be_changed() {
 fn pictures_of_no_folder_in_the_list_are_counted_below_it() {
     let home = tempfile::tempdir().unwrap();
     keep_pictures(home.path(), &["a lake"]);
+    std::fs::create_dir(home.path().join("elsewhere")).unwrap();
     let elsewhere = keep_pictures(&home.path().join("elsewhere"), &["a harbour", "a castle"]);
     let (mut database, _) = Database::open(&Paths::beneath(home.path()).gallery_file()).unwrap();
     for path in &elsewhere {
