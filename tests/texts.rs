@@ -25,6 +25,8 @@ const NOT_READ: &[&str] = &[
     "from_id_salt",
     "with",
     "push_id",
+    "sides",
+    "row_of_sides",
     "Panel::left",
     "Panel::right",
     "Panel::top",

@@ -36,7 +36,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
 use crate::gui::{
     canvas, create, devices, frame, frame_cost, gallery, grid, guides, live, memory, models, overlays, palette, phrases, program, queue,
-    sharing, studios, styles, theme,
+    sharing, studios, styles, system_fonts, theme,
 };
 use crate::settings::{self, ChosenStudio, Settings, Zoom};
 use atelier_core::advice::Advice;
@@ -176,6 +176,10 @@ impl App {
         let language = LanguageChoice { chosen: settings.language, system: options.system_language };
         language.apply();
         theme::install(ctx);
+        // Else the fonts of the system are looked for already.
+        if system_fonts::han_locale().is_some() {
+            system_fonts::follow_language(ctx);
+        }
         ctx.add_plugin(FramePace::default());
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
@@ -324,7 +328,7 @@ impl App {
 
     /// Shows a person what was found out before there was a window.
     pub fn tell(&mut self, advice: Advice) {
-        self.state.shared.error = Some(ErrorCard::of(advice));
+        self.state.shared.error = Some(ErrorCard::of(advice).at(self.state.shared.screen));
     }
 
     /// The state, to be read.
@@ -596,8 +600,12 @@ impl App {
                 theme::set_theme(ctx, theme);
             }
             WindowCommand::SetLanguage(language) => {
+                let before = system_fonts::han_locale();
                 self.state.shared.language.chosen = language;
                 self.state.shared.language.apply();
+                if system_fonts::han_locale() != before {
+                    system_fonts::follow_language(ctx);
+                }
             }
             WindowCommand::Undo => self.restore(ctx, History::undo),
             WindowCommand::Redo => self.restore(ctx, History::redo),
@@ -768,7 +776,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
-            context.shared.error = Some(card);
+            context.shared.error = Some(card.at(context.shared.screen_of_making()));
         }
     }
 }

@@ -22,7 +22,8 @@ pub(crate) fn copy_file(path: PathBuf, context: &Context<'_>) {
         |copy, _, context| match copy {
             Ok(copy) => put(copy, context),
             Err(error) => {
-                context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("window-the-file-may-have")));
+                let card = ErrorCard::new(error.to_string(), tr!("window-the-file-may-have"));
+                context.shared.error = Some(card.at(context.shared.screen));
             }
         },
     );

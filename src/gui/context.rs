@@ -123,7 +123,7 @@ impl Context<'_> {
 
     fn tell_unopened(&mut self, opened: Result<(), FileError>) {
         if let Err(error) = opened {
-            self.shared.error = Some(ErrorCard::new(error.to_string(), tr!("window-open-the-folder-in")));
+            self.shared.error = Some(ErrorCard::new(error.to_string(), tr!("window-open-the-folder-in")).at(self.shared.screen));
         }
     }
 }
@@ -142,7 +142,8 @@ impl Answer {
     pub(crate) fn panicked() -> Self {
         Self::new(|_, context| {
             let hint = tr!("window-try-again-if-it");
-            context.shared.error = Some(ErrorCard::new(tr!("window-internal-error-in-background"), hint));
+            let card = ErrorCard::new(tr!("window-internal-error-in-background"), hint);
+            context.shared.error = Some(card.at(context.shared.screen));
         })
     }
 

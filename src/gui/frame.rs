@@ -337,13 +337,13 @@ fn letters(ctx: &Context, state: &State, commands: &mut Commands) {
 /// What Escape does: it shows the sheet again; where nothing forms that it could stop, it puts a
 /// message away, shows the panels again, or leaves the canvas.
 fn escape(state: &State) -> Option<Command> {
-    if state.shared.screen == Screen::Create && state.shared.error.is_none() && state.create.goes_back_to_sheet() {
+    if state.shared.screen == Screen::Create && state.shared.error_here().is_none() && state.create.goes_back_to_sheet() {
         return Some(create::Command::BackToSheet.into());
     }
     if !state.shared.jobs.is_empty() {
         return None;
     }
-    if state.shared.error.is_some() {
+    if state.shared.error_here().is_some() {
         return Some(WindowCommand::DismissError.into());
     }
     if state.shared.screen != Screen::Create {

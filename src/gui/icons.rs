@@ -10,6 +10,8 @@ use lucide_icons::{Icon as Glyph, LUCIDE_FONT_BYTES};
 const FONT: &str = "Lucide";
 /// Size of an icon, in points.
 const SIDE: f32 = 16.0;
+/// Size of one that stands alone, in points.
+const LARGE_SIDE: f32 = 40.0;
 
 /// The icons, named after their shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +166,16 @@ pub(crate) fn star(painter: &Painter, center: Pos2, radius: f32, color: Color32,
 
 /// Draws the icon in the middle of this rectangle.
 pub(crate) fn paint(painter: &Painter, rect: Rect, icon: Icon, color: Color32) {
-    let font = FontId::new(SIDE, FontFamily::Name(FONT.into()));
+    paint_sized(painter, rect, icon, SIDE, color);
+}
+
+/// Draws the icon as large as a picture of its own, in the middle of this rectangle.
+pub(crate) fn paint_large(painter: &Painter, rect: Rect, icon: Icon, color: Color32) {
+    paint_sized(painter, rect, icon, LARGE_SIDE, color);
+}
+
+fn paint_sized(painter: &Painter, rect: Rect, icon: Icon, side: f32, color: Color32) {
+    let font = FontId::new(side, FontFamily::Name(FONT.into()));
     painter.text(rect.center(), Align2::CENTER_CENTER, icon.glyph().unicode(), font, color);
 }
 

@@ -53,6 +53,7 @@ mod shortcut;
 pub mod state;
 pub mod studios;
 pub mod styles;
+mod system_fonts;
 mod text_menu;
 pub(crate) mod text_selection;
 pub mod theme;

@@ -24,9 +24,9 @@ use crate::gui::window_command::WindowCommand;
 /// Width of the error card, in points.
 const CARD_WIDTH: f32 = 520.0;
 
-/// The error card, at the lower edge of the canvas.
+/// The error card of the view, at its lower edge.
 pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
-    let Some(error) = &state.shared.error else { return };
+    let Some(error) = state.shared.error_here() else { return };
     let palette = theme::palette(ui);
     let width = CARD_WIDTH.min(canvas.width() - 32.0);
     let anchor = canvas.center_bottom() - vec2(0.0, 16.0);
@@ -75,7 +75,7 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas
     let pointer = ui.ctx().pointer_hover_pos();
     let palette = theme::palette(ui);
     let width = (canvas.width() - 48.0).min(460.0);
-    let (at, pivot) = match &state.shared.error {
+    let (at, pivot) = match state.shared.error_here() {
         None => (canvas.center_bottom() - vec2(0.0, 10.0), Align2::CENTER_BOTTOM),
         Some(_) => (canvas.center_top() + vec2(0.0, 10.0), Align2::CENTER_TOP),
     };
@@ -144,9 +144,9 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         let text = tr!("window-the-first-window-may");
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            command_button(ui, state, commands, WindowCommand::StayBeside);
+        widgets::last_row(ui, |ui| {
             theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::CloseBeside));
+            command_button(ui, state, commands, WindowCommand::StayBeside);
         });
     });
 }
@@ -162,9 +162,9 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.label(bold(tr!("window-a-picture-is-still")).size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new(tr!("window-the-picture-restarts-next")).color(palette.weak));
                 ui.add_space(8.0);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    command_button(ui, state, commands, WindowCommand::StopAndClose);
+                widgets::last_row(ui, |ui| {
                     theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
+                    command_button(ui, state, commands, WindowCommand::StopAndClose);
                 });
             }
             Closing::Unsaved { .. } => {
@@ -175,10 +175,10 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 let hint = tr!("window-free-some-disk-space");
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    command_button(ui, state, commands, WindowCommand::CloseUnsaved);
-                    command_button(ui, state, commands, WindowCommand::SaveAndClose);
+                widgets::last_row(ui, |ui| {
                     theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::KeepUnsaved));
+                    command_button(ui, state, commands, WindowCommand::SaveAndClose);
+                    command_button(ui, state, commands, WindowCommand::CloseUnsaved);
                 });
             }
             Closing::Saving { .. } => {

@@ -244,6 +244,27 @@ impl Shared {
         }
     }
 
+    /// The error card, where it belongs to the view that is shown.
+    #[must_use]
+    pub fn error_here(&self) -> Option<&ErrorCard> {
+        self.error.as_ref().filter(|card| card.screen == self.screen)
+    }
+
+    /// The error card that is not shown, since it belongs to another view.
+    #[must_use]
+    pub fn error_elsewhere(&self) -> Option<&ErrorCard> {
+        self.error.as_ref().filter(|card| card.screen != self.screen)
+    }
+
+    /// The view that errors of making pictures belong to: they are asked for in two.
+    #[must_use]
+    pub const fn screen_of_making(&self) -> Screen {
+        match self.screen {
+            Screen::Devices => Screen::Devices,
+            Screen::Create | Screen::Models | Screen::Gallery => Screen::Create,
+        }
+    }
+
     /// The model of the next picture, where it is in memory.
     #[must_use]
     pub fn chosen_resident(&self) -> Option<&Resident> {
@@ -312,9 +333,11 @@ impl Jobs {
     }
 }
 
-/// An error as it is shown: over the canvas, until it is dismissed.
+/// An error as it is shown: over the lower edge of its view, until it is dismissed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorCard {
+    /// The view that it belongs to; the tab of that view announces it in all others.
+    pub screen: Screen,
     /// The error and what to do about it.
     pub advice: Advice,
     /// The engine's last log lines, for somebody who can help.
@@ -326,16 +349,22 @@ pub struct ErrorCard {
 }
 
 impl ErrorCard {
-    /// A card without details.
+    /// A card of Create without details.
     #[must_use]
     pub fn new(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::of(Advice::new(sentence, hint))
     }
 
-    /// A card of this advice, without details.
+    /// A card of Create with this advice, without details.
     #[must_use]
     pub fn of(advice: Advice) -> Self {
-        Self { advice, details: Vec::new(), remedies: Vec::new(), failed: None }
+        Self { screen: Screen::Create, advice, details: Vec::new(), remedies: Vec::new(), failed: None }
+    }
+
+    /// The card, belonging to this view.
+    #[must_use]
+    pub fn at(self, screen: Screen) -> Self {
+        Self { screen, ..self }
     }
 
     /// All of it as text.

@@ -1,6 +1,6 @@
 //! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
 
-use eframe::egui::{Align, Button, FontId, Frame, Label, Layout, Popup, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, FontId, Frame, Label, Layout, Popup, Response, RichText, Ui, vec2};
 
 use crate::gui::canvas;
 use crate::gui::command::{Command, Commands};
@@ -11,7 +11,7 @@ use crate::gui::icons::Icon;
 use crate::gui::models::queue as downloads;
 use crate::gui::program::view::menu_button;
 use crate::gui::queue;
-use crate::gui::shared::Screen;
+use crate::gui::shared::{ErrorCard, Screen};
 use crate::gui::sharing;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -30,6 +30,9 @@ const GAP: f32 = 7.0;
 const HEIGHT: f32 = 32.0;
 /// Width of the button with the zoom, in points.
 const PERCENT_WIDTH: f32 = 58.0;
+/// Points: radius of the mark of an error, and its distance from two edges of a tab, beside the word.
+const MARK_RADIUS: f32 = 2.5;
+const MARK_INSET: f32 = 5.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
 
@@ -308,10 +311,22 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let width = TabWidth::of(ui, screen).0;
             command_control(ui, state, commands, WindowCommand::SetScreen(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
-                ui.add(Button::selectable(here, text).min_size(vec2(width, 22.0)))
+                let button = ui.add(Button::selectable(here, text).min_size(vec2(width, 22.0)));
+                let error = state.shared.error_elsewhere().filter(|error| error.screen == screen);
+                announced(ui, button, screen.label(), error)
             });
         }
     });
+}
+
+/// The button of this name with a mark where an error card waits behind it; the tooltip has its
+/// sentence.
+fn announced(ui: &Ui, button: Response, name: &str, error: Option<&ErrorCard>) -> Response {
+    let Some(error) = error else { return button };
+    let at = button.rect.right_top() + vec2(-MARK_INSET, MARK_INSET);
+    ui.painter().circle_filled(at, MARK_RADIUS, theme::palette(ui).error);
+    let hover = format!("{}: {}", error.screen.label(), error.advice.sentence);
+    button.on_hover_text(hover).accessible_name(tr!("window-1-message", name))
 }
 
 /// The switch between the parts of the program, where there is no room for a button each.
@@ -319,6 +334,7 @@ fn screens_menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let here = state.shared.screen;
     let button = ui.add(Button::new(here.label()).right_text("").min_size(vec2(PERCENT_WIDTH, ROW_HEIGHT)));
     let button = button.on_hover_text(tr!("window-go-to-another-view")).accessible_name(tr!("window-view", here = here.label()));
+    let button = announced(ui, button, &tr!("window-view", here = here.label()), state.shared.error_elsewhere());
     Popup::menu(&button).accessible_name(tr!("window-views")).show(|ui| {
         for screen in Screen::ALL.iter().copied().filter(|it| *it != here) {
             menu_entry(ui, state, commands, WindowCommand::SetScreen(screen));

@@ -34,6 +34,13 @@ pub(crate) fn small(text: impl Into<String>, colour: egui::Color32) -> RichText 
     RichText::new(text).size(theme::SMALL).color(colour)
 }
 
+/// The sign over the words of a view that is empty.
+pub(crate) fn empty_sign(ui: &mut Ui, icon: Icon) {
+    let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
+    icons::paint_large(ui.painter(), rect, icon, theme::palette(ui).weak);
+    ui.add_space(6.0);
+}
+
 /// Modal dialog; true where the person closes it with Escape or a click beside it.
 pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
     wide_modal(ui, id, 380.0, add)
@@ -228,6 +235,11 @@ pub(crate) fn sides(ui: &mut Ui, salt: &str, left: impl FnOnce(&mut Ui), right: 
         ui.data_mut(|data| data.insert_temp(id, width));
         ui.ctx().request_discard("the width at the right end of a row");
     }
+}
+
+/// The last row of a dialog: its buttons at the right end, given from left to right.
+pub(crate) fn last_row(ui: &mut Ui, buttons: impl FnOnce(&mut Ui)) {
+    row_of_sides(ui, ROW_HEIGHT, "last row", |_| {}, buttons);
 }
 
 /// Brings the control that the keyboard came to into sight. To be called at the end of what scrolls.

@@ -41,6 +41,12 @@ impl Language {
         !matches!(self, Self::English)
     }
 
+    /// True where its letters are Han letters too, in forms of its own.
+    #[must_use]
+    pub const fn writes_han(self) -> bool {
+        matches!(self, Self::Japanese)
+    }
+
     /// The language of a tag or of a locale of a system, such as `de-AT` or `ja_JP.UTF-8`.
     #[must_use]
     pub fn from_locale(locale: &str) -> Option<Self> {

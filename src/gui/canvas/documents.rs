@@ -187,7 +187,9 @@ fn draw_text(document: &mut OpenDocument, context: &Context<'_>) {
 /// A picture or canvas could not be read.
 pub(crate) fn not_opened(state: &mut State, error: &PictureError, context: &mut Context<'_>) {
     state.opening = None;
-    context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("canvas-the-file-may-have")));
+    // It may have been dropped on any view.
+    let card = ErrorCard::new(error.to_string(), tr!("canvas-the-file-may-have"));
+    context.shared.error = Some(card.at(context.shared.screen));
 }
 
 /// A picture has been read.

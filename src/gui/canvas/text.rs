@@ -5,9 +5,8 @@ use std::sync::Arc;
 use eframe::egui::epaint::text::{Fonts, TextOptions};
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{Color32, FontId, epaint, vec2};
-use egui_system_font_provider::SystemFontProvider;
 
-use crate::gui::{bidi, theme};
+use crate::gui::{bidi, system_fonts, theme};
 use atelier_core::canvas::{LayerText, PixelRect, TileImage};
 
 /// Side of the picture in which glyphs are drawn before they are put in their places: some hundred
@@ -24,7 +23,7 @@ pub(crate) fn draw(text: &LayerText, width: u32, height: u32) -> TileImage {
         font_hinting: false,
         ..TextOptions::default()
     };
-    let mut fonts = Fonts::new(options, theme::fonts()).with_font_providers(vec![Arc::new(SystemFontProvider::new())]);
+    let mut fonts = Fonts::new(options, theme::fonts()).with_font_providers(vec![system_fonts::provider()]);
     let job = LayoutJob::simple(text.words.clone(), FontId::proportional(text.size as f32), Color32::WHITE, f32::INFINITY);
     let galley = fonts.layout_uncached(1.0, Arc::new(job));
     let mut measure = |job| Arc::new(fonts.layout_uncached(1.0, Arc::new(job)));

@@ -28,7 +28,7 @@ pub(crate) fn for_each_start(
             let known: Vec<(u32, u32)> = sizes.iter().copied().flatten().collect();
             if recipe.mask.is_some() && first_of_other_size(&known).is_some() {
                 let card = ErrorCard::new(tr!("create-the-start-pictures-have"), tr!("create-remove-the-mask-or"));
-                context.shared.error = Some(card);
+                context.shared.error = Some(card.at(context.shared.screen_of_making()));
                 return;
             }
             for of_start in recipe.of_each_start(&sizes, usual) {

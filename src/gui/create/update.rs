@@ -421,7 +421,8 @@ fn asked_recipe(state: &mut State, context: &mut Context<'_>) -> Option<Recipe> 
         let settings = StudioModel::not_taken(&context.shared.next.recipe);
         if !settings.is_empty() {
             let sentence = tr!("create-cannot-take-these-settings", studio, settings = settings.join(", "));
-            context.shared.error = Some(ErrorCard::new(sentence, tr!("create-give-them-their-usual")));
+            let card = ErrorCard::new(sentence, tr!("create-give-them-their-usual"));
+            context.shared.error = Some(card.at(context.shared.screen_of_making()));
             return None;
         }
     }

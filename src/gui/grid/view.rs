@@ -1,8 +1,8 @@
 //! The dialog that plans a sheet, and the sheet.
 
 use eframe::egui::{
-    Align, Button, CursorIcon, DragAndDrop, FontId, Grid as Table, Id, Image, Label, LayerId, Layout, Order, Rect, RichText, ScrollArea,
-    StrokeKind, TextEdit, Ui, Vec2, load::SizedTexture, pos2, vec2,
+    Button, CursorIcon, DragAndDrop, FontId, Grid as Table, Id, Image, Label, LayerId, Order, Rect, RichText, ScrollArea, StrokeKind,
+    TextEdit, Ui, Vec2, load::SizedTexture, pos2, vec2,
 };
 
 use crate::gui::axes::{self, DraggedAxis};
@@ -106,9 +106,9 @@ fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
             }
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Make));
+        widgets::last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Close);
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Make));
         });
     });
     if axes != draft.axes {
@@ -148,9 +148,9 @@ fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands
             }
         });
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            command_button(ui, state, commands, Command::Show(false));
+        widgets::last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Export);
+            command_button(ui, state, commands, Command::Show(false));
         });
     });
     if is_closed {

@@ -126,7 +126,7 @@ fn started_or_not(state: &mut State, started: io::Result<Result<Running, CannotS
                     ErrorCard::new(tr!("sharing-nothing-is-shared", reason), tr!("sharing-try-again"))
                 }
             };
-            context.shared.error = Some(card);
+            context.shared.error = Some(card.at(context.shared.screen));
         }
     }
 }
@@ -162,7 +162,10 @@ fn add_person(state: &mut State, context: &Context<'_>) {
                         state.person.clear();
                     }
                 }
-                Err(error) => context.shared.error = Some(ErrorCard::new(error.to_string(), tr!("sharing-choose-another-name-then"))),
+                Err(error) => {
+                    let card = ErrorCard::new(error.to_string(), tr!("sharing-choose-another-name-then"));
+                    context.shared.error = Some(card.at(context.shared.screen));
+                }
             }
         },
     );

@@ -144,9 +144,9 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
             ui.add(Label::new(RichText::new(tr!("styles-replaces-the-existing-style")).color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+        widgets::last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Edit(None));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
         });
     });
     if edited != *draft {
@@ -173,12 +173,12 @@ pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         let words = tr!("styles-replace-your-styles-keep");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AnswerImport(Some(TakenNames::KeepBoth))));
-            for taken in [TakenNames::Replace, TakenNames::Skip] {
+        widgets::last_row(ui, |ui| {
+            command_button(ui, state, commands, Command::AnswerImport(None));
+            for taken in [TakenNames::Skip, TakenNames::Replace] {
                 command_button(ui, state, commands, Command::AnswerImport(Some(taken)));
             }
-            command_button(ui, state, commands, Command::AnswerImport(None));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AnswerImport(Some(TakenNames::KeepBoth))));
         });
     });
     if closes {

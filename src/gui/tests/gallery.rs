@@ -602,3 +602,23 @@ fn a_condition_that_is_chosen_by_mouse_is_searched_for_and_can_be_changed() {
     studio.harness.event(egui::Event::Text("lake".into()));
     studio.until("what was typed", |app| app.state.gallery.found.search.text == "lake" && app.state.gallery.found.ids.len() == 1);
 }
+
+#[test]
+fn pictures_of_no_folder_in_the_list_are_counted_below_it() {
+    let home = tempfile::tempdir().unwrap();
+    keep_pictures(home.path(), &["a lake"]);
+    std::fs::create_dir(home.path().join("elsewhere")).unwrap();
+    let elsewhere = keep_pictures(&home.path().join("elsewhere"), &["a harbour", "a castle"]);
+    let (mut database, _) = Database::open(&Paths::beneath(home.path()).gallery_file()).unwrap();
+    for path in &elsewhere {
+        database.record_picture(&NewPicture::read(path, PictureKind::Kept).unwrap()).unwrap();
+    }
+    drop(database);
+    let mut studio = open_home(home, 3);
+    studio.until("the folders", |app| app.state.gallery.overview.folders.iter().any(|folder| folder.pictures == 1));
+    assert!(studio.sees("3 pictures") && studio.sees("2 pictures saved in other folders"), "they add up");
+
+    let mut studio = open_gallery(&["a lake"]);
+    studio.until("the folders", |app| app.state.gallery.overview.folders.iter().any(|folder| folder.pictures == 1));
+    assert!(!studio.sees("saved in other folders"));
+}

@@ -179,12 +179,12 @@ fn a_colour_as_dark_as_the_panel_has_the_edge_of_other_controls() {
             studio.app_mut().state.canvas.options.colour = colour;
             studio.harness.run_ok();
             let button = studio.harness.get_by_role_and_label(Role::ColorWell, "Colour").rect();
-            let edges = studio.harness.output().shapes.iter().filter_map(|it| match &it.shape {
+            let mut edges = studio.harness.output().shapes.iter().rev().filter_map(|it| match &it.shape {
                 egui::Shape::Rect(shape) if shape.rect == button && shape.stroke.width > 0.0 => Some(shape.stroke.color),
                 _ => None,
             });
             let edge = studio.harness.ctx.style_of(theme).visuals.widgets.inactive.bg_stroke.color;
-            assert_eq!(edges.last(), Some(edge), "{choice:?} {colour:?}: the last one is what is seen");
+            assert_eq!(edges.next(), Some(edge), "{choice:?} {colour:?}: the last one is what is seen");
         }
     }
 }

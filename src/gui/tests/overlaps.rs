@@ -12,6 +12,7 @@ use eframe::egui::accesskit::NodeId;
 use eframe::egui::{Rect, Shape, WidgetRect};
 
 use crate::gui::tests::*;
+use crate::gui::{system_fonts, theme};
 use crate::settings::Fold;
 use atelier_language::{Language, choose_language, text};
 
@@ -61,6 +62,10 @@ fn look_at_all(language: Language) {
     choose_language(language);
     let words = words_of(language);
     assert!(words.contains(text("create-prompt-2")) && words.len() > 500, "{}", words.len());
+    let font = egui::FontId::proportional(theme::BODY);
+    let has_han = |studio: &Studio| studio.harness.ctx.fonts_mut(|fonts| fonts.has_glyph(&font, '語'));
+    assert_eq!(system_fonts::han_locale(), (language == Language::Japanese).then_some("ja"));
+    assert!(!language.writes_han() || has_han(&open(language, Recipe::default())), "of the system's fonts");
     let mut faults = BTreeSet::new();
     let mut look = |view: &str, studio: &mut Studio| {
         for size in room::SIZES {

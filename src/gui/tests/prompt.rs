@@ -345,3 +345,21 @@ fn a_style_is_completed_by_its_name_and_applied() {
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_ne!(studio.app().state.shared.next.recipe.steps, 9);
 }
+
+#[test]
+fn scripts_for_which_no_font_is_there_are_named_once_below_the_prompt() {
+    let mut studio = Studio::open(ready());
+    studio.harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
+    studio.harness.step();
+    let mut write = |prompt: &str, negative: &str| {
+        let recipe = &mut studio.app_mut().state.shared.next.recipe;
+        (recipe.prompt, recipe.negative_prompt) = (prompt.into(), negative.into());
+        studio.harness.run_ok();
+        let lines = studio.harness.query_all_by_label_contains("No font for");
+        lines.filter_map(|it| it.accesskit_node().value().or_else(|| it.accesskit_node().label())).collect::<Vec<_>>()
+    };
+    let line = "No font for Devanagari, Egyptian Hieroglyphs on this computer: boxes stand for these letters.";
+    assert_eq!(write("झील, a lake, झील", "𓀀"), [line]);
+    assert_eq!(write("озеро, λίμνη", ""), Vec::<String>::new(), "our fonts have these");
+    assert_eq!(write("a lake", ""), Vec::<String>::new());
+}

@@ -61,6 +61,25 @@ fn the_panel_opens_by_key_and_button_and_says_when_nothing_waits() {
 }
 
 #[test]
+fn an_empty_queue_shows_its_sign_and_fills_at_a_click() {
+    let mut studio = Studio::open(ready());
+    studio.press(Modifiers::COMMAND, Key::J);
+    let words = studio.harness.get_by_label("Nothing waits").rect();
+    let is_sign = |it: &egui::epaint::ClippedShape| match &it.shape {
+        egui::Shape::Text(text) => {
+            let (rect, mut letters) = (text.visual_bounding_rect(), text.galley.text().chars());
+            let is_icon = letters.next().is_some_and(|it| ('\u{e000}'..='\u{f8ff}').contains(&it)) && letters.next().is_none();
+            is_icon && rect.width() > 24.0 && rect.bottom() <= words.top() && (rect.center().x - words.center().x).abs() < 4.0
+        }
+        _ => false,
+    };
+    assert!(studio.harness.output().shapes.iter().any(is_sign), "a large one over the words");
+    studio.click("Add to queue");
+    studio.until("the job", |app| app.state.shared.queue.rows.len() == 1);
+    assert!(!studio.sees("even while Atelier is closed"));
+}
+
+#[test]
 fn rows_say_what_forms_and_why_the_others_wait() {
     let (mut studio, job) = waiting(&["a castle", "a forest"]);
     studio.port.send(Event::Step { job, step: Step { picture: 0, done: 1, total: 4, fraction: 0.0, step_secs: 0.5 } });

@@ -288,6 +288,17 @@ fn assert_left_to_right(stops: &[egui::Rect], rows: usize, what: &str) {
     assert!(count >= rows, "{what}: {count} in {stops:?}");
 }
 
+/// Goes from this control, the first of its row, through so many more of the row.
+fn assert_row_left_to_right(studio: &mut Studio, role: Role, first: &str, more: usize) {
+    let control = studio.harness.get_by_role_and_label(role, first);
+    let rect = control.rect();
+    control.focus();
+    studio.harness.run_ok();
+    let row = egui::Rect::from_x_y_ranges(0.0..=f32::INFINITY, rect.expand(1.0).y_range());
+    let stops = [vec![rect], tab_stops(studio, row, more)].concat();
+    assert_left_to_right(&stops, more, first);
+}
+
 #[test]
 fn the_tab_key_visits_each_row_from_left_to_right() {
     let everywhere = |left: f32, right: f32| egui::Rect::from_x_y_ranges(left..=right, BAR_BOTTOM..=f32::INFINITY);
@@ -313,8 +324,23 @@ fn the_tab_key_visits_each_row_from_left_to_right() {
     let stops = [vec![delete], tab_stops(&mut studio, bar, 3)].concat();
     assert_left_to_right(&stops, 3, "gallery");
 
+    studio.app_mut().state.closing = Closing::Unsaved { until_secs: None };
+    studio.harness.run_ok();
+    assert_row_left_to_right(&mut studio, Role::Button, "Stay open", 2);
+
+    let home = tempfile::tempdir().unwrap();
+    let library = models::library(home.path(), "http://127.0.0.1:9");
+    let settings = Settings { recipe: ready(), ..Settings::default() };
+    let mut studio = Studio::with_library(settings, Err("none".into()), [1440.0, 1400.0], home, Some(library));
+    studio.press(Modifiers::COMMAND, Key::Num3);
+    studio.until("the library", |app| app.state.models.library.complete);
+    Arc::make_mut(&mut studio.app_mut().state.models.library).settings.is_default_root = false;
+    studio.harness.run_ok();
+    assert_row_left_to_right(&mut studio, Role::Button, "Use the default folder", 1);
+
     let mut studio = canvas::studio();
     studio.take_tool(Key::B);
+    assert_row_left_to_right(&mut studio, Role::Slider, "Hardness", 4);
     studio.press(Modifiers::NONE, Key::F7);
     studio.click("Add a layer");
     let layer = studio.harness.get_by_role_and_label(Role::Button, "Layer Layer 2");

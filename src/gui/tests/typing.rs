@@ -271,6 +271,32 @@ fn a_notice_goes_with_the_view_that_it_is_about() {
 }
 
 #[test]
+fn an_error_stays_in_its_view_and_the_tab_of_that_view_announces_it() {
+    let mut studio = Studio::open(ready());
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![7]);
+    studio.press(Modifiers::COMMAND, Key::Num3);
+    studio.port.send(Event::End { job, end: End::Failed(Failure::new("The file is broken.", "Download it again.")) });
+    studio.until("the error", |app| app.state.shared.error.is_some());
+    assert!(!studio.sees("The file is broken."), "it would lie over the cards of models");
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Gallery").is_some(), "other tabs say nothing");
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.shared.error.is_some(), "nobody has seen it");
+
+    studio.harness.get_by_role_and_label(Role::Button, "Create: 1 message").hover();
+    studio.harness.run_ok();
+    studio.harness.run_steps(8);
+    assert!(studio.sees("Create: The file is broken."));
+    studio.harness.set_size([640.0, 480.0].into());
+    studio.harness.run_ok();
+    studio.click("View: Models: 1 message");
+    studio.click("Create");
+    assert!(studio.sees("The file is broken.") && !studio.sees("1 message"));
+    studio.click("Dismiss");
+    assert!(studio.app().state.shared.error.is_none());
+}
+
+#[test]
 fn quit_closes_the_window_as_its_button_does() {
     let mut studio = Studio::open(ready());
     let modifiers = Modifiers::COMMAND;

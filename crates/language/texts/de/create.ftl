@@ -642,6 +642,9 @@ create-starts-with-steps-of =
     }
 create-does-not-know = { $name } kennt nicht: { $unknown }.
 create-it-was-trained-on = Das Modell wurde mit englischen Wörtern für Landschaften trainiert. Diese Wörter bewirken nichts.
+create-no-font-for = Keine Schrift für { $scripts } auf diesem Rechner: Kästchen stehen für diese Zeichen.
+create-install-a-font-that = Eine Schrift mit diesen Zeichen installieren, dann Atelier neu starten. Der Prompt behält die Zeichen.
+create-emoji-and-symbols = Emoji und Symbole
 create-find-a-model-that = Passendes Modell suchen
 create-an-earlier-picture = einem früheren Bild
 create-add-an-embedding = Embedding hinzufügen

@@ -282,5 +282,11 @@ gallery-pictures-2 =
         [one] { $count } Bild
        *[other] { $count } Bilder
     }
+gallery-pictures-saved-in-other =
+    { $count ->
+        [one] { $count } Bild in anderen Ordnern gespeichert
+       *[other] { $count } Bilder in anderen Ordnern gespeichert
+    }
+gallery-they-were-saved-by-name = Sie wurden unter einem Namen außerhalb der Ordner oben gespeichert. Die Galerie zeigt sie, und sonst nichts aus jenen Ordnern.
 gallery-made-for = Erzeugt für { $owner }
 gallery-or-begin-with-one-of = Oder hiermit beginnen:

@@ -56,6 +56,7 @@ window-downloads = Downloads { $value } %
 window-go-to-the-downloads = Zu den Downloads
 window-go-to-another-view = Zu einer anderen Ansicht gehen.
 window-view = Ansicht: { $here }
+window-1-message = { $name }: 1 Meldung
 window-views = Ansichten
 window-live = Live · { $width } × { $height }
 window-generating = Wird erzeugt · { $width } × { $height }

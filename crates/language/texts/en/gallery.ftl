@@ -250,5 +250,11 @@ gallery-seeds-1-to-9 = Seeds 1 to 9
 gallery-not-rejected = Not rejected
 gallery-pictures = { $shown } pictures
 gallery-pictures-2 = { $count } pictures
+gallery-pictures-saved-in-other =
+    { $count ->
+        [one] { $count } picture saved in other folders
+       *[other] { $count } pictures saved in other folders
+    }
+gallery-they-were-saved-by-name = They were saved by name, outside the folders above. The gallery shows them, and nothing else of those folders.
 gallery-made-for = Made for { $owner }
 gallery-or-begin-with-one-of = Or begin with one of these:

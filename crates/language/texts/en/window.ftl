@@ -56,6 +56,7 @@ window-downloads = Downloads { $value } %
 window-go-to-the-downloads = Go to the downloads
 window-go-to-another-view = Go to another view.
 window-view = View: { $here }
+window-1-message = { $name }: 1 message
 window-views = Views
 window-live = Live · { $width } × { $height }
 window-generating = Generating · { $width } × { $height }

@@ -250,5 +250,7 @@ gallery-seeds-1-to-9 = シード1～9
 gallery-not-rejected = 却下以外
 gallery-pictures = { $shown }枚の画像
 gallery-pictures-2 = { $count }枚の画像
+gallery-pictures-saved-in-other = 他のフォルダーに保存した画像{ $count }枚
+gallery-they-were-saved-by-name = 名前を付けて上記以外のフォルダーに保存した画像です。ギャラリーはこれらだけを表示し、そのフォルダーの他のファイルは表示しません。
 gallery-made-for = { $owner }用に生成
 gallery-or-begin-with-one-of = または次のいずれかから始めます：

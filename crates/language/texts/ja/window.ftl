@@ -56,6 +56,7 @@ window-downloads = ダウンロード{ $value } %
 window-go-to-the-downloads = ダウンロードへ移動
 window-go-to-another-view = 別の画面に移動します。
 window-view = 画面：{ $here }
+window-1-message = { $name }：メッセージ1件
 window-views = 画面
 window-live = ライブ · { $width } × { $height }
 window-generating = 生成中 · { $width } × { $height }

@@ -143,6 +143,8 @@ pub enum GalleryEvent {
 pub struct Overview {
     /// Folders whose pictures are indexed.
     pub folders: Vec<FolderSummary>,
+    /// Number of pictures that were saved by name in folders that are not indexed.
+    pub loose_pictures: u64,
     /// Kept searches: name and text.
     pub saved_searches: Vec<(String, String)>,
     /// The newest picture of each model and LoRA.

@@ -343,22 +343,24 @@ impl Worker {
     /// after a change of the database.
     fn publish_overview(&mut self, database: &Database) -> Result<(), GalleryError> {
         let version = database.version()?;
-        let mut folders = Vec::new();
+        let (mut folders, mut loose_pictures) = (Vec::new(), 0);
         for folder in database.folders()? {
+            let pictures = database.folder_pictures(folder.id)?;
             if folder.kind == FolderKind::Loose {
+                loose_pictures += pictures;
                 continue;
             }
             let (is_own, is_here) = (folder.kind == FolderKind::Own, folder.path.is_dir());
             // The own folder is made with the first picture.
             let is_here = is_here || (is_own && folder.path == self.pictures_folder);
-            folders.push(FolderSummary { pictures: database.folder_pictures(folder.id)?, path: folder.path, is_own, is_here });
+            folders.push(FolderSummary { path: folder.path, is_own, is_here, pictures });
         }
         let saved_searches = database.saved_searches()?.into_iter().map(|it| (it.name, it.query)).collect();
         let latest = match &self.overview {
             Some((before, overview)) if *before == version => overview.latest.clone(),
             _ => database.latest_pictures()?,
         };
-        let overview = Arc::new(Overview { folders, saved_searches, latest });
+        let overview = Arc::new(Overview { folders, loose_pictures, saved_searches, latest });
         self.overview = Some((version, Arc::clone(&overview)));
         self.send(GalleryEvent::Overview(overview));
         Ok(())

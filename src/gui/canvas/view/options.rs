@@ -72,18 +72,15 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
         if width >= WIDE {
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                area_button(ui, &mut options.area);
-                strength(ui, &mut options);
-            });
+            widgets::sides(ui, "strength", |_| {}, |ui| strength(ui, &mut options));
         }
     });
     if width < WIDE {
-        ui.allocate_ui_with_layout(vec2(width, ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        let right = |ui: &mut Ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            area_button(ui, &mut options.area);
             strength(ui, &mut options);
-        });
+        };
+        widgets::row_of_sides(ui, ROW_HEIGHT, "strength", |_| {}, right);
     }
     if options != state.canvas.options {
         commands.push(Command::SetOptions(Box::new(options)));
@@ -129,15 +126,14 @@ fn selection(ui: &mut Ui, state: &State, commands: &mut Commands, options: &mut 
     }
 }
 
-/// How much may change where the picture is generated.
+/// How much may change where the picture is generated, and what is looked at.
 fn strength(ui: &mut Ui, options: &mut ToolOptions) {
     let palette = theme::palette(ui);
-    // From right to left.
+    let tip = tr!("canvas-denoising-strength-touch-up");
+    slider(ui, tr!("canvas-strength"), &mut options.strength, 0.05..=1.0, false, tip);
     let words = options.strength_words();
     ui.add_sized(vec2(WORD_WIDTH, ROW_HEIGHT), Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)));
-    let tip = tr!("canvas-denoising-strength-touch-up");
-    bare_slider(ui, tr!("canvas-strength"), &mut options.strength, 0.05..=1.0, false, tip);
-    ui.label(RichText::new(tr!("canvas-strength")).size(theme::SMALL).color(palette.weak));
+    area_button(ui, &mut options.area);
 }
 
 fn slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {

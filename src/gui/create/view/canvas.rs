@@ -17,7 +17,7 @@ use crate::gui::phrases;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport;
-use crate::gui::widgets::{bold, command_button};
+use crate::gui::widgets::{bold, command_button, empty_sign};
 use atelier_core::canvas::PixelRect;
 use atelier_language::tr;
 use atelier_studio::next_recipe::UnmetRequirement;
@@ -123,10 +123,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
     let area = Rect::from_center_size(whole.center(), vec2(whole.width().min(420.0), 190.0));
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
-        let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
-        ui.painter().rect_filled(rect, 12.0, palette.raised);
-        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
-        ui.add_space(6.0);
+        empty_sign(ui, Icon::Picture);
         let (title, text) = words(state);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));

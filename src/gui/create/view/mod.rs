@@ -14,6 +14,7 @@ mod kept;
 pub(crate) mod larger;
 pub(crate) mod loras;
 mod menu;
+mod missing_fonts;
 pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod progress;

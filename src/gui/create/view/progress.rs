@@ -1,7 +1,7 @@
 //! Progress of the running jobs: a thin line, and in words phase, step, pace and time left.
 
 use atelier_language::tr;
-use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+use eframe::egui::{Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -10,7 +10,7 @@ use crate::gui::icons::Icon;
 use crate::gui::shared::EngineJob;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bare_icon, command_button, command_control};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_button, command_control, row_of_sides};
 
 /// Places of the piece that shows that something is done, side by side on the line.
 const PLACES: u64 = 6;
@@ -52,29 +52,29 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, se
         ui.painter().rect_filled(bar, LINE / 2.0, palette.accent);
     }
     ui.add_space(2.0);
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), 26.0), Layout::right_to_left(Align::Center), |ui| {
-        if several {
-            let name = tr!("create-cancel", title = title(job));
-            command_control(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
+    let left = |ui: &mut Ui| {
+        let what = if job.stopping {
+            tr!("create-stopping").to_owned()
+        } else if !job.begun && state.memory.preloading.is_loading() {
+            // The job waits for the very model that is being loaded beforehand.
+            tr!("create-loading-the-model").to_owned()
+        } else {
+            job.progress.what()
+        };
+        let what = if several { format!("{} · {what}", title(job)) } else { what };
+        ui.add(eframe::egui::Label::new(RichText::new(what).color(palette.text)).truncate());
+    };
+    row_of_sides(ui, ROW_HEIGHT, "progress", left, |ui| {
+        if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
+            ui.label(RichText::new(pace).color(palette.weak));
         }
         if first && !state.create.session.following() {
             command_button(ui, state, commands, Command::Follow);
         }
-        if let Some(pace) = job.progress.pace().filter(|_| !job.stopping) {
-            ui.label(RichText::new(pace).color(palette.weak));
+        if several {
+            let name = tr!("create-cancel", title = title(job));
+            command_control(ui, state, commands, Command::CancelJob(job.id), |ui| bare_icon(ui, Icon::Close, &name));
         }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let what = if job.stopping {
-                tr!("create-stopping").to_owned()
-            } else if !job.begun && state.memory.preloading.is_loading() {
-                // The job waits for the very model that is being loaded beforehand.
-                tr!("create-loading-the-model").to_owned()
-            } else {
-                job.progress.what()
-            };
-            let what = if several { format!("{} · {what}", title(job)) } else { what };
-            ui.add(eframe::egui::Label::new(RichText::new(what).color(palette.text)).truncate());
-        });
     });
 }
 

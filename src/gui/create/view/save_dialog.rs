@@ -2,7 +2,7 @@
 //! here, and a JPEG has a quality.
 
 use atelier_language::tr;
-use eframe::egui::{Align, Id, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
+use eframe::egui::{Id, Key, Label, Modifiers, RichText, TextEdit, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -32,9 +32,9 @@ pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.add(Label::new(RichText::new(tr!("create-there-is-a-file")).color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+        widgets::last_row(ui, |ui| {
             command_button(ui, state, commands, Command::SetSaveDialog(None));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
         });
     });
     if closes {

@@ -15,7 +15,7 @@ use crate::gui::create::panel_setting::Shown;
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::step_cache::step_cache_rows;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
-use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_field, size, steps, unknown_words};
+use crate::gui::create::view::{embeddings, kept, larger, loras, missing_fonts, model, prompt_field, size, steps, unknown_words};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
@@ -54,6 +54,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompt_field::prompt_fields(ui, state, &mut recipe, commands, &mut after);
             unknown_words::unknown_words_line(ui, state, commands);
+            missing_fonts::missing_fonts_line(ui, state);
             style_row(ui, state, commands);
             loras::lora_chips(ui, state);
             steps::earlier_steps_row(ui, state, commands);

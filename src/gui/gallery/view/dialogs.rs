@@ -1,13 +1,13 @@
 //! Dialogs: name of a search that is kept, settings of an export.
 
-use eframe::egui::{Align, Key, Label, Layout, RichText, TextEdit, Ui};
+use eframe::egui::{Key, Label, RichText, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::gallery;
 use crate::gui::gallery::state::Dialog;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{WHOLE, bold, command_button, line_edit_with_undo, modal, slider_row};
+use crate::gui::widgets::{WHOLE, bold, command_button, last_row, line_edit_with_undo, modal, slider_row};
 use atelier_language::tr;
 use atelier_studio::gallery_service::ExportFormat;
 
@@ -84,8 +84,8 @@ fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFor
 /// The row of buttons: what the dialog is for, and the way out.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, next: gallery::Command) {
     ui.add_space(8.0);
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        theme::accented(ui, |ui| command_button(ui, state, commands, next));
+    last_row(ui, |ui| {
         command_button(ui, state, commands, gallery::Command::SetDialog(None));
+        theme::accented(ui, |ui| command_button(ui, state, commands, next));
     });
 }

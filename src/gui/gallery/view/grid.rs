@@ -18,7 +18,7 @@ use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
 use crate::gui::gallery::state::Dialog;
 use crate::gui::gallery::view::cell;
-use crate::gui::icons::{self, Icon};
+use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control};
@@ -325,10 +325,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let has_examples = is_first && state.create.session.is_empty() && has_examples_in(state, below(whole.top() + WORDS_HEIGHT));
     ui.vertical_centered(|ui| {
         ui.add_space(if has_examples { EDGE } else { ui.available_height() * 0.28 });
-        let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
-        ui.painter().rect_filled(rect, 12.0, palette.raised);
-        icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
-        ui.add_space(6.0);
+        widgets::empty_sign(ui, Icon::Picture);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));
         ui.add_space(6.0);

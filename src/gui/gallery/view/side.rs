@@ -228,4 +228,9 @@ fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         });
     }
+    let loose = state.gallery.overview.loose_pictures;
+    if loose > 0 {
+        let words = tr!("gallery-pictures-saved-in-other", count = loose);
+        ui.add(Label::new(small(words, palette.weak)).wrap()).on_hover_text(tr!("gallery-they-were-saved-by-name"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Lower sections of the side panel: add a model, scanned folders, settings of the library.
 
-use eframe::egui::{Align, Id, Key, Label, Layout, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{Align, Id, Key, Label, RichText, TextEdit, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -82,7 +82,11 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let path = folder.path.display().to_string();
-        ui.allocate_ui_with_layout(vec2(ui.available_width(), 24.0), Layout::right_to_left(Align::Center), |ui| {
+        let name = |ui: &mut Ui| {
+            let name = widgets::middle_elided(ui, &path, ui.available_width());
+            ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(&path);
+        };
+        widgets::row_of_sides(ui, 24.0, &path, name, |ui| {
             if folder.is_own {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 if !state.models.library.settings.is_default_root {
@@ -92,10 +96,6 @@ fn folder_row(ui: &mut Ui, state: &State, commands: &mut Commands, folder: &Fold
             } else {
                 named_icon(ui, state, commands, Icon::Close, models::Command::ForgetFolder(folder.path.clone()), &path);
             }
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let name = widgets::middle_elided(ui, &path, ui.available_width());
-                ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(&path);
-            });
         });
         let what = if folder.is_own { tr!("models-downloads-3").to_owned() } else { tr!("models-only-read", layout = folder.layout) };
         let files = if folder.files == 1 { tr!("models-1-file").to_owned() } else { tr!("models-files-2", files = folder.files) };

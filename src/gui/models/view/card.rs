@@ -91,10 +91,10 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
             None => description(ui, card, &palette),
         }
     });
-    ui.scope_builder(UiBuilder::new().max_rect(bottom).layout(Layout::right_to_left(Align::Center)), |ui| {
+    ui.scope_builder(UiBuilder::new().max_rect(bottom).layout(Layout::left_to_right(Align::Center)), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        action(ui, state, commands, card, download);
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| fit_line(ui, state, card, status, &palette));
+        let left = |ui: &mut Ui| fit_line(ui, state, card, status, &palette);
+        widgets::sides(ui, &card.id, left, |ui| action(ui, state, commands, card, download));
     });
     if response.clicked() {
         let command = if selected && view.is_open { models::Command::CloseDetails } else { models::Command::OpenDetails(card.id.clone()) };
@@ -240,13 +240,14 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
             named_button(ui, state, commands, models::Command::DownloadMissing(id), &card.name);
         }
         Availability::Catalogue | Availability::Damaged => {
-            let needs_prompt = view.needs_licence_prompt(card);
-            named_button(ui, state, commands, models::Command::Download(id), &card.name);
-            if needs_prompt && let Some(terms) = &card.licence {
+            if view.needs_licence_prompt(card)
+                && let Some(terms) = &card.licence
+            {
                 let (rect, response) = ui.allocate_exact_size(vec2(16.0, 22.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Locked, theme::palette(ui).weak);
                 response.on_hover_text(tr!("models-its-licence-is-shown", name = terms.name()));
             }
+            named_button(ui, state, commands, models::Command::Download(id), &card.name);
         }
         Availability::BuiltIn | Availability::OnDisk | Availability::InPlace | Availability::Listed => {
             command_control(ui, state, commands, Command::Models(models::Command::OpenDetails(id)), |ui| {

@@ -1,6 +1,6 @@
 //! Dialogs: licence prompt, confirmation of a deletion, types of a smaller copy.
 
-use eframe::egui::{Align, Label, Layout, RichText, ScrollArea, Ui};
+use eframe::egui::{Label, RichText, ScrollArea, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -8,7 +8,7 @@ use crate::gui::models;
 use crate::gui::models::{LicensedAction, TokenState, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, modal, small};
+use crate::gui::widgets::{bold, command_button, last_row, modal, small};
 use atelier_core::format::file_size;
 use atelier_language::tr;
 
@@ -38,9 +38,9 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
             None => drop(ui.label(small(tr!("models-the-text-of-this"), palette.weak))),
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::AcceptLicence)));
+        last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::DeclineLicence));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::AcceptLicence)));
         });
     });
     if modal {
@@ -71,9 +71,9 @@ pub(crate) fn size_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.add(Label::new(RichText::new(time.sentence()).color(colour)).wrap());
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmDownload)));
+        last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::CancelSize));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmDownload)));
         });
     });
     if modal {
@@ -99,9 +99,9 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         });
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            command_button(ui, state, commands, Command::Models(models::Command::ConfirmDelete));
+        last_row(ui, |ui| {
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::CancelDelete)));
+            command_button(ui, state, commands, Command::Models(models::Command::ConfirmDelete));
         });
     });
     if modal {
@@ -135,9 +135,9 @@ pub(crate) fn copy(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
         ui.add_space(8.0);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmCopy)));
+        last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::CancelCopy));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmCopy)));
         });
     });
     if modal {

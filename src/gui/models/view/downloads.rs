@@ -1,9 +1,7 @@
 //! Download queue: a row for each download, moved by dragging or with the arrow keys.
 
 use atelier_language::tr;
-use eframe::egui::{
-    Align, DragAndDrop, EventFilter, Frame, Id, Key, Label, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2,
-};
+use eframe::egui::{DragAndDrop, EventFilter, Frame, Id, Key, Label, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -13,7 +11,7 @@ use crate::gui::models::view::controls::named_icon;
 use crate::gui::models::{Cause, DownloadsState, JobSnapshot, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, heading, icon_button, small};
+use crate::gui::widgets::{command_button, heading, icon_button, row_of_sides, small};
 
 /// Height of a progress bar, in points.
 const BAR_HEIGHT: f32 = 4.0;
@@ -43,15 +41,15 @@ pub(crate) fn bar(ui: &mut Ui, entry: &JobSnapshot, name: &str) {
     }
 }
 
-/// Icon buttons of a download, from right to left.
+/// Icon buttons of a download, from left to right.
 pub(crate) fn controls(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot) {
     let (id, name) = (entry.id.clone(), &entry.name);
-    named_icon(ui, state, commands, Icon::Close, models::Command::Cancel(id.clone()), name);
     match entry.status {
-        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, models::Command::Pause(id), name),
-        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, models::Command::Resume(id), name),
-        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, models::Command::Retry(id), name),
+        Status::Waiting | Status::Running => named_icon(ui, state, commands, Icon::Pause, models::Command::Pause(id.clone()), name),
+        Status::Paused(_) => named_icon(ui, state, commands, Icon::Play, models::Command::Resume(id.clone()), name),
+        Status::Failed(_) => named_icon(ui, state, commands, Icon::Reuse, models::Command::Retry(id.clone()), name),
     }
+    named_icon(ui, state, commands, Icon::Close, models::Command::Cancel(id), name);
 }
 
 /// Buttons that help with a download that a gated server refused.
@@ -126,12 +124,10 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, entry: &JobSnapshot,
         frame.inner_margin(margin).show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.spacing_mut().item_spacing = vec2(2.0, 2.0);
-            ui.allocate_ui_with_layout(vec2(ui.available_width(), 24.0), Layout::right_to_left(Align::Center), |ui| {
-                controls(ui, state, commands, entry);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    ui.add(Label::new(eframe::egui::RichText::new(&entry.name).color(palette.text)).truncate());
-                });
-            });
+            let name = |ui: &mut Ui| {
+                ui.add(Label::new(eframe::egui::RichText::new(&entry.name).color(palette.text)).truncate());
+            };
+            row_of_sides(ui, 24.0, &entry.id, name, |ui| controls(ui, state, commands, entry));
             let failed = matches!(entry.status, Status::Failed(_));
             ui.add(Label::new(small(queue::status_line(entry), if failed { palette.error } else { palette.weak })).wrap());
             advice(ui, state, commands, entry);

@@ -11,11 +11,11 @@ use crate::gui::icons::{self, Icon};
 use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::command_button;
+use crate::gui::widgets::{command_button, sides};
 use atelier_language::tr;
 use atelier_studio::updates::{UpdateChoice, Version};
 
-/// A line with its buttons, the one that matters last.
+/// A line with its buttons from left to right, the one that matters first.
 struct Banner {
     icon: Icon,
     words: String,
@@ -34,14 +34,16 @@ pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .corner_radius(theme::RADIUS + 2)
             .inner_margin(Margin::symmetric(12, 8))
             .show(ui, |ui| {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    for command in buttons {
-                        command_button(ui, state, commands, command);
-                    }
-                    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                        let (rect, _) = ui.allocate_exact_size(eframe::egui::vec2(20.0, 20.0), eframe::egui::Sense::hover());
-                        icons::paint(ui.painter(), rect, icon, palette.text);
-                        ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+                let left = |ui: &mut Ui| {
+                    let (rect, _) = ui.allocate_exact_size(eframe::egui::vec2(20.0, 20.0), eframe::egui::Sense::hover());
+                    icons::paint(ui.painter(), rect, icon, palette.text);
+                    ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+                };
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    sides(ui, "banner", left, |ui| {
+                        for command in buttons {
+                            command_button(ui, state, commands, command);
+                        }
                     });
                 });
             });
@@ -56,7 +58,7 @@ fn backups(recovery: &Recovery) -> Option<Banner> {
         return Some(Banner {
             icon: Icon::Warning,
             words: tr!("program-some-canvases-could-not", files),
-            buttons: vec![canvas::Command::DismissBackups.into(), canvas::Command::ShowBackups.into()],
+            buttons: vec![canvas::Command::ShowBackups.into(), canvas::Command::DismissBackups.into()],
         });
     }
     let count = recovery.waiting.len();
@@ -67,7 +69,7 @@ fn backups(recovery: &Recovery) -> Option<Banner> {
             1 => tr!("program-a-canvas-of-an").to_owned(),
             _ => tr!("program-canvases-of-earlier-sessions", count),
         },
-        buttons: vec![canvas::Command::PutBackupsOff.into(), canvas::Command::OpenBackup.into()],
+        buttons: vec![canvas::Command::OpenBackup.into(), canvas::Command::PutBackupsOff.into()],
     })
 }
 
@@ -81,20 +83,20 @@ fn most_urgent(state: &State) -> Option<Banner> {
         return Some(Banner {
             icon: Icon::Warning,
             words: tr!("program-atelier-crashed-last-time", name),
-            buttons: vec![program::Command::DismissCrashReport.into(), program::Command::ShowCrashReport.into()],
+            buttons: vec![program::Command::ShowCrashReport.into(), program::Command::DismissCrashReport.into()],
         });
     }
     if let Some(release) = &updates.release {
         return Some(Banner {
             icon: Icon::Reuse,
             words: tr!("program-version-of-atelier-is", version = release.version, of_program = Version::of_program()),
-            buttons: vec![program::Command::DismissRelease.into(), program::Command::OpenReleasePage.into()],
+            buttons: vec![program::Command::OpenReleasePage.into(), program::Command::DismissRelease.into()],
         });
     }
     let is_question = updates.feed.is_some() && updates.settings.choice == UpdateChoice::Unasked;
     is_question.then(|| Banner {
         icon: Icon::Reuse,
         words: tr!("program-may-atelier-check-for").to_owned(),
-        buttons: vec![program::Command::SetWeeklyUpdates(false).into(), program::Command::SetWeeklyUpdates(true).into()],
+        buttons: vec![program::Command::SetWeeklyUpdates(true).into(), program::Command::SetWeeklyUpdates(false).into()],
     })
 }

@@ -6,13 +6,14 @@ mod words;
 use eframe::egui::{Align, CollapsingHeader, DragAndDrop, Frame, Label, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
+use crate::gui::create;
 use crate::gui::due;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::queue::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, command_control, heading, icon_button};
+use crate::gui::widgets::{bold, command_button, command_control, empty_sign, heading, icon_button};
 use atelier_gallery::queue::PauseMode;
 use atelier_language::tr;
 use atelier_studio::queue::CrashAnswer;
@@ -102,11 +103,14 @@ fn rows(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let queue = &state.shared.queue;
     if queue.rows.is_empty() {
-        ui.add_space(40.0);
+        ui.add_space(24.0);
         ui.with_layout(Layout::top_down(Align::Center), |ui| {
+            empty_sign(ui, Icon::List);
             ui.label(bold(tr!("queue-nothing-waits-2")).color(palette.strong));
-            let hint = tr!("queue-queued-pictures-wait-here");
+            let hint = tr!("queue-write-a-prompt-and-add");
             ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
+            ui.add_space(6.0);
+            theme::accented(ui, |ui| command_button(ui, state, commands, create::Command::Enqueue));
         });
         return;
     }
