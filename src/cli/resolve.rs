@@ -118,7 +118,7 @@ pub(super) fn for_studio(
     let by_name = |names: &[String]| -> Result<Vec<PathBuf>, UsageError> { Ok(names.iter().map(PathBuf::from).collect()) };
     let lookup = Lookup { loras: &by_name, ..*lookup };
     let starts = starts::all(&flags.common.inputs)?;
-    let all = templates::choose_pictures(&flags.templates, &flags.picture, &starts, (&paths, &lookup), |picture| {
+    let all = templates::choose_pictures(&flags.templates, &flags.picture(), &starts, (&paths, &lookup), |picture| {
         Ok((recipe_for_studio(picture, &flags.common), Vec::new(), None))
     })?;
     let mut earlier = 0;
@@ -235,7 +235,7 @@ fn recipes(
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
     let starts = starts::all(&flags.common.inputs)?;
-    templates::choose_pictures(&flags.templates, &flags.picture, &starts, (paths, lookup), |picture| recipe(flags, picture, lookup))
+    templates::choose_pictures(&flags.templates, &flags.picture(), &starts, (paths, lookup), |picture| recipe(flags, picture, lookup))
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.

@@ -1,6 +1,6 @@
 //! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
 
-use eframe::egui::{Align, Button, FontId, Frame, Label, Layout, Popup, Response, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, Frame, Label, Layout, Popup, Response, RichText, Ui, vec2};
 
 use crate::gui::canvas;
 use crate::gui::command::{Command, Commands};
@@ -16,7 +16,7 @@ use crate::gui::sharing;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::canvas_rect;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, coloured_icon, command_control, icon_button, menu_entry, sides};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, coloured_icon, command_control, icon_button, menu_entry, sides, text_width};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 use atelier_core::recipe::RecallPart;
@@ -99,8 +99,11 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.spacing_mut().item_spacing.x = SPACE;
         let tabs: f32 = Screen::ALL.iter().map(|screen| TabWidth::of(ui, *screen).0 + SPACE).sum();
         // The queue behind a line, and the menus.
-        let always = 2.0 * GAP + 1.0 + 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
-        let button_width = |words: &str| text_width(ui, words) + 2.0 * (GAP + ui.spacing().button_padding.x);
+        let always = 2.0 * GAP
+            + 1.0
+            + 3.0 * (ROW_HEIGHT + SPACE)
+            + queue_words(state).map_or(0.0, |words| text_width(ui, &words, theme::BODY) + SPACE);
+        let button_width = |words: &str| text_width(ui, words, theme::BODY) + 2.0 * (GAP + ui.spacing().button_padding.x);
         let always = always + sharing_words(state).map_or(0.0, button_width);
         let coming = downloads_words(state).map_or(0.0, |words| button_width(&words));
         let has_tabs = tabs + always + TAB_MARGIN <= size.x;
@@ -208,11 +211,6 @@ fn more_button(ui: &mut Ui, state: &State, commands: &mut Commands, groups: &[Gr
     });
 }
 
-fn text_width(ui: &Ui, text: &str) -> f32 {
-    let font = FontId::proportional(theme::BODY);
-    ui.painter().layout_no_wrap(text.to_owned(), font, theme::palette(ui).text).size().x
-}
-
 /// A button for undo or redo; its tooltip names the change.
 fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: WindowCommand) {
     let command = Command::from(command).redirected(state);
@@ -297,7 +295,7 @@ struct TabWidth(f32);
 
 impl TabWidth {
     fn of(ui: &Ui, screen: Screen) -> Self {
-        Self(text_width(ui, screen.label()) + 2.0 * ui.spacing().button_padding.x)
+        Self(text_width(ui, screen.label(), theme::BODY) + 2.0 * ui.spacing().button_padding.x)
     }
 }
 

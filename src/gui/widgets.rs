@@ -34,6 +34,11 @@ pub(crate) fn small(text: impl Into<String>, colour: egui::Color32) -> RichText 
     RichText::new(text).size(theme::SMALL).color(colour)
 }
 
+/// Width of a text of this size in one line; both in points.
+pub(crate) fn text_width(ui: &Ui, text: &str, size: f32) -> f32 {
+    ui.painter().layout_no_wrap(text.to_owned(), egui::FontId::proportional(size), theme::palette(ui).text).size().x
+}
+
 /// The sign over the words of a view that is empty.
 pub(crate) fn empty_sign(ui: &mut Ui, icon: Icon) {
     let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());

@@ -198,6 +198,8 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) picture: PictureFlags,
     #[command(flatten)]
+    pub(super) prompt_files: PromptFileFlags,
+    #[command(flatten)]
     pub(super) common: CommonFlags,
 
     /// Let another studio of the network generate the pictures: its name, address or link, see
@@ -366,7 +368,9 @@ pub(super) struct PictureFlags {
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
-    #[command(flatten)]
+    // Beside these: a group with another one in it has no members, and nothing would be in conflict
+    // with it.
+    #[arg(skip)]
     pub(super) files: PromptFileFlags,
     // Each of `InputFlags::init_img` in turn.
     #[arg(skip)]
@@ -383,6 +387,13 @@ pub(in crate::cli) struct TemplateFlags {
     /// repeated [default: the folder wildcards of Atelier's data]
     #[arg(long, value_name = "DIR", help_heading = PICTURE)]
     pub(in crate::cli) wildcards: Vec<PathBuf>,
+}
+
+impl GenerateFlags {
+    /// The flags about the picture, with those of its prompts' files.
+    pub(super) fn picture(&self) -> PictureFlags {
+        PictureFlags { files: self.prompt_files.clone(), ..self.picture.clone() }
+    }
 }
 
 /// Negative prompt and size of pictures of which something else is said by other flags.

@@ -744,7 +744,7 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
     let mut studio = Studio::open(ready());
     for (words, row) in [
         ("karras", "Scheduler"),
-        ("subseed", "Blend"),
+        ("setting second seed", "Blend"),
         ("teacache", "Step cache"),
         ("scm mask", "Step cache"),
         ("v-pred", "Prediction"),
@@ -800,7 +800,7 @@ fn a_setting_that_is_asked_for_comes_into_sight_wherever_it_was() {
     // In a narrow window the queue lies in the place of the settings.
     studio.app_mut().state.queue.is_open = true;
     studio.harness.run_ok();
-    find_setting(&mut studio, "subseed", "Blend");
+    find_setting(&mut studio, "setting second seed", "Blend");
     assert!(!studio.app().state.queue.is_open);
     let mut canvas = canvas::studio();
     canvas.take_tool(Key::B);

@@ -83,7 +83,9 @@ impl Prompt<'_> {
                 SpanKind::Open(_) => depth += 1,
                 SpanKind::Close(_) => depth = depth.saturating_sub(1),
                 SpanKind::Words if depth == 0 => self.marks_of_words(span.range.clone(), &mut marks),
-                SpanKind::Break | SpanKind::And | SpanKind::Json if depth == 0 => marks.push((span.range.clone(), Mark::Border)),
+                SpanKind::Break | SpanKind::And | SpanKind::Json | SpanKind::Lora if depth == 0 => {
+                    marks.push((span.range.clone(), Mark::Border))
+                }
                 _ => {}
             }
         }
@@ -188,6 +190,8 @@ mod tests {
     fn a_phrase_goes_with_its_comma() {
         check("a lake, stars, night", &[("a lake", "stars, night"), ("stars", "a lake, night"), ("night", "a lake, stars")]);
         check("a lake ,stars", &[("a lake", "stars"), ("stars", "a lake")]);
+        let words = |text: &str| phrases(text).into_iter().map(|(words, _)| words.to_owned()).collect::<Vec<_>>();
+        assert_eq!(words("a lake, stars <lora:ink:1>"), ["a lake", "stars"], "a tag belongs to no phrase");
         check("湖、星", &[("湖", "星"), ("星", "湖")]);
         check("a lake\nstars", &[("a lake", "\nstars"), ("stars", "a lake\n")]);
     }

@@ -40,7 +40,7 @@ fn field(
 ) -> eframe::egui::Response {
     ui.horizontal(|ui| {
         let mut now = text.to_owned();
-        let button = 60.0;
+        let button = (widgets::text_width(ui, enter.label(), theme::BODY) + 2.0 * ui.spacing().button_padding.x).max(60.0);
         let wide = ui.available_width() - button - ui.spacing().item_spacing.x;
         let edit = TextEdit::singleline(&mut now).id(Id::unique(id)).hint_text(hint).password(secret);
         let response = widgets::line_edit_with_undo(ui, wide, edit).on_hover_text(about.tooltip()).accessible_name(about.label());

@@ -221,7 +221,10 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
     }
     if card.is_estimate {
         let words = tr!("models-some-sizes-and-checksums");
-        ui.add(Label::new(small(tr!("models-unchecked"), palette.weak)).truncate()).on_hover_text(words);
+        let name = tr!("models-unchecked");
+        let has_room = widgets::text_width(ui, name, theme::SMALL) <= ui.available_width();
+        let label = Label::new(small(if has_room { name } else { "?" }, palette.weak));
+        ui.add(label.truncate()).on_hover_text(words).accessible_name(name);
     }
 }
 
