@@ -66,7 +66,7 @@ fn settings_of_sampling_and_tiles_reach_the_engine() {
         ("sampler_rng", Recipe { sampler_rng: Some(Rng::Cpu), ..plain.clone() }),
     ];
     assert_all_differ(&engine, &plain, &others);
-    let tiled = Recipe { width: 256, height: 256, steps: 1, vae_tiling: true, vae_tile_size: Some(16), ..recipe() };
+    let tiled = Recipe { width: 320, height: 320, steps: 1, vae_tiling: true, vae_tile_size: Some(16), ..recipe() };
     let others = [
         ("vae_tile_size", Recipe { vae_tile_size: Some(8), ..tiled.clone() }),
         ("vae_tile_overlap", Recipe { vae_tile_overlap: Some(0.125), ..tiled.clone() }),
