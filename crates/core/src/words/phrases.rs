@@ -84,7 +84,7 @@ impl Prompt<'_> {
                 SpanKind::Close(_) => depth = depth.saturating_sub(1),
                 SpanKind::Words if depth == 0 => self.marks_of_words(span.range.clone(), &mut marks),
                 SpanKind::Break | SpanKind::And | SpanKind::Json | SpanKind::Lora if depth == 0 => {
-                    marks.push((span.range.clone(), Mark::Border))
+                    marks.push((span.range.clone(), Mark::Border));
                 }
                 _ => {}
             }

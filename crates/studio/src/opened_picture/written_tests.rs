@@ -141,14 +141,14 @@ proptest! {
 
 #[test]
 fn what_a_recipe_does_not_say_is_told_of_none_and_changes_nothing() {
-    let settings = read("a lake\nSteps: 4, Seed: 7, Size: 64x32, Version: Atelier 0.1.0".into(), &[]).settings;
+    let settings = read("a lake\nSteps: 4, Seed: 7, Size: 64x96, Version: Atelier 0.1.0".into(), &[]).settings;
     let told = PartialRecipe {
         prompt: Some("a lake".into()),
         negative_prompt: Some(String::new()),
         steps: Some(4),
         seed: Some(7),
         width: Some(64),
-        height: Some(32),
+        height: Some(96),
         rng: Some(Rng::Cuda),
         ..PartialRecipe::default()
     };
