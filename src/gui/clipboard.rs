@@ -12,13 +12,16 @@ use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_language::tr;
-use atelier_media::{ExportLoss, plain_losses, read_fine_image};
+use atelier_media::ExportLoss;
 
 /// Copies a picture of a file.
 pub(crate) fn copy_file(path: PathBuf, context: &Context<'_>) {
     context.run(
         Worker::Files,
-        move || read_fine_image(&ImageSource::File(path)).map(|picture| prepared(&picture)),
+        move || {
+            let picture = atelier_media::read_fine_image(&ImageSource::File(path));
+            picture.map(|picture| (screen(&picture), atelier_media::plain_losses(&picture)))
+        },
         |copy, _, context| match copy {
             Ok(copy) => put(copy, context),
             Err(error) => {
@@ -31,12 +34,12 @@ pub(crate) fn copy_file(path: PathBuf, context: &Context<'_>) {
 
 /// Copies a picture of the memory.
 pub(crate) fn copy_pixels(picture: Arc<Rgb8>, context: &Context<'_>) {
-    context.run(Worker::Pixels, move || prepared(&picture), |copy, _, context| put(copy, context));
+    context.run(Worker::Pixels, move || (screen(&picture), atelier_media::plain_losses(&picture)), |copy, _, context| put(copy, context));
 }
 
-/// A picture as the clipboard takes it, and what is lost.
-fn prepared(picture: &Rgb8) -> (ColorImage, Vec<ExportLoss>) {
-    (pixels::to_screen(picture, usize::MAX), plain_losses(picture))
+/// A picture as the clipboard takes it.
+fn screen(picture: &Rgb8) -> ColorImage {
+    pixels::to_screen(picture, usize::MAX)
 }
 
 fn put((image, losses): (ColorImage, Vec<ExportLoss>), context: &mut Context<'_>) {

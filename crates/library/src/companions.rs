@@ -180,9 +180,7 @@ mod tests {
             (("F8_E4M3", &[4, 32]), (".codebook", "F16", &[256]), "fp8 with a scale of its own kind"),
             (("F8_E4M3", &[4, 32]), (".weight.scale", "F32", &[]), "fp8 with a scale of its own kind"),
             (("U8", &[4, 16]), (".zero_point", "F32", &[4, 1]), "quantised to 4 bits (NVFP4 or another form)"),
-            (("I8", &[4, 32]), (".scale", "F32", &[4, 1]), "scaled int8"),
-            (("I8", &[4, 32]), (".weight.scale", "F32", &[4, 1]), "scaled int8"),
-            (("F16", &[4, 32]), ("._weight_qdata", "I8", &[4, 32]), "quantised by torchao"),
+            (("F16", &[4, 32]), ("._weight_qdata", "U8", &[4, 32]), "quantised by torchao"),
         ] {
             let said = refusal(weight, companion);
             assert_eq!(said, Some(format!("it is {form}, which the engine does not read (a.0{})", companion.0)), "{companion:?}");

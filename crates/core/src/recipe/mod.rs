@@ -53,7 +53,7 @@ pub use image::{ImageSource, Rgb8};
 pub use inputs::{InitImage, Lora, LoraStrengths, PictureInfo, PlacementText, shaped_as};
 pub use lora_mode::LoraMode;
 pub use part::{Part, RequiredFile};
-pub use part_of_steps::split_part_of_steps;
+pub use part_of_steps::{split_part_of_steps, steps_before};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
@@ -63,7 +63,7 @@ pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAME
 pub use skip_layers::SkipLayers;
 pub use starts::first_of_other_size;
 pub use step_cache::StepCache;
-pub use step_share::{StepCounts, StepShare, steps_before};
+pub use step_share::{StepCounts, StepShare};
 pub use step_words::MAX_STEP_RANGES;
 pub use templates::ChosenPictures;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::part_of_steps::begins_after;
 use super::{ControlImage, EarlierSteps, Recipe};
 
 /// The steps in which a part of the work is done.
@@ -101,28 +102,6 @@ impl Recipe {
     }
 }
 
-/// True where a step, from 1, of so many begins after this part of them, 0 to 1.
-fn begins_after(step: u32, all: u32, part: f32) -> bool {
-    step.saturating_sub(1) as f32 / all as f32 >= part
-}
-
-/// Steps of so many that begin before this part of them, 0 to 1: what begins after that part has
-/// the steps after these.
-#[must_use]
-pub fn steps_before(part: f32, all: u32) -> u32 {
-    // Halved, since the number of steps may come from a text.
-    let (mut low, mut high) = (0, all);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if begins_after(middle + 1, all, part) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,19 +124,6 @@ mod tests {
         assert_eq!(steps(&Recipe { control: None, ..second }, 0), 0);
         let branch = Recipe { earlier_steps: controlled(0.0, 1.0).steps_until(3, None), ..controlled(0.8, 1.0) };
         assert_eq!(steps(&branch, 0), 5, "its first steps are those of another picture");
-    }
-
-    #[test]
-    fn a_part_of_the_steps_ends_between_two_of_them() {
-        for all in 1..=60 {
-            for before in 0..=all {
-                let part = before as f32 / all as f32;
-                assert_eq!(steps_before(part, all), before, "{before} of {all}");
-                let later: Vec<u32> = (1..=all).filter(|step| begins_after(*step, all, part)).collect();
-                assert_eq!(later, (before + 1..=all).collect::<Vec<_>>());
-            }
-        }
-        assert_eq!([steps_before(0.31, 10), steps_before(0.3, 10), steps_before(2.0, 10), steps_before(-1.0, 10)], [4, 3, 10, 0]);
     }
 
     #[test]

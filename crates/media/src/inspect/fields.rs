@@ -183,6 +183,11 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// The beginning of a text, of at most so many bytes.
+pub(super) fn bounded(text: &str, most: usize) -> String {
+    if text.len() <= most { text.to_owned() } else { text[..text.floor_char_boundary(most)].to_owned() + "..." }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

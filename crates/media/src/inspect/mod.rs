@@ -123,7 +123,7 @@ fn settings_of(texts: &Texts) -> PictureSettings {
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
     let mut notes: Vec<(String, String)> = texts.passed_over().to_vec();
     for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
-        notes.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
+        notes.push((fields::bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
     }
     for (count, part) in [(cut(&mut settings.loras, MAX_LORAS), "LoRAs"), (cut(&mut settings.not_understood, MAX_LISTED), "fields")] {
         if count > 0 {
@@ -131,7 +131,7 @@ fn settings_of(texts: &Texts) -> PictureSettings {
         }
     }
     for (name, value) in &mut settings.not_understood {
-        (*name, *value) = (bounded(name, MAX_NAME), bounded(value, MAX_LISTED_BYTES));
+        (*name, *value) = (fields::bounded(name, MAX_NAME), fields::bounded(value, MAX_LISTED_BYTES));
     }
     settings.not_understood.extend(notes);
     settings
@@ -143,9 +143,4 @@ fn cut<T>(list: &mut Vec<T>, most: usize) -> usize {
     list.truncate(most);
     list.shrink_to_fit();
     count
-}
-
-/// The beginning of a text, of at most so many bytes.
-fn bounded(text: &str, most: usize) -> String {
-    if text.len() <= most { text.to_owned() } else { text[..text.floor_char_boundary(most)].to_owned() + "..." }
 }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::graph::{Graph, MAX_NODES, Node};
-use crate::inspect::bounded;
-use crate::inspect::fields::shown;
+use crate::inspect::fields::{bounded, shown};
 
 /// Names of a node's values in their order; `""` is one that belongs to the interface.
 const VALUES: &[(&str, &[&str])] = &[
