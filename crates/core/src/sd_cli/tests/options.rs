@@ -124,7 +124,7 @@ fn listed() -> impl Iterator<Item = (Vec<&'static str>, bool)> {
 }
 
 /// What a command says to which these words are added.
-fn told(before: &str, words: &str) -> ParsedCommand {
+fn pasted_with(before: &str, words: &str) -> ParsedCommand {
     pasted(&format!("sd-cli -m m.gguf {before} {words}"))
 }
 
@@ -145,9 +145,9 @@ fn each_option_of_the_engine_is_a_setting_or_has_a_reason() {
             (Some((before, option)), None) => {
                 assert_eq!(option.contains(' '), takes_value, "{option}");
                 for name in names {
-                    let with = told(before, &option.replacen(long, name, 1));
-                    assert_eq!((&with.left_out, &told(before, "").left_out), (&Vec::new(), &Vec::new()), "{before} {name}");
-                    assert_ne!(with, told(before, ""), "{name} changes nothing");
+                    let with = pasted_with(before, &option.replacen(long, name, 1));
+                    assert_eq!((&with.left_out, &pasted_with(before, "").left_out), (&Vec::new(), &Vec::new()), "{before} {name}");
+                    assert_ne!(with, pasted_with(before, ""), "{name} changes nothing");
                 }
             }
             (None, Some(reason)) => assert_eq!((reason.names, reason.takes_value), (&names[..], takes_value)),
@@ -170,7 +170,7 @@ fn of_what_is_no_setting_only_videos_are_told_and_its_value_is_no_option() {
                 (_, true) => " 9",
                 (_, false) => "",
             };
-            let it = told("", &format!("{name}{value} --steps 3"));
+            let it = pasted_with("", &format!("{name}{value} --steps 3"));
             assert_eq!(it.recipe.steps, 3, "{name}");
             let words: Vec<_> = it.left_out.iter().map(ToString::to_string).collect();
             let is_told = words.len() == 1 && words[0].starts_with(&format!("{name}{value}: ")) && words[0].contains("video");

@@ -141,7 +141,7 @@ impl<'a> Level<'a> {
 
     /// The values that a node which stands for this subgraph gives to what comes in, by name. Where
     /// it is not told which is whose, each that may have one has all of them, so that none counts.
-    fn given(&self, node: &Value) -> Map<String, Value> {
+    fn input_values(&self, node: &Value) -> Map<String, Value> {
         let values = match node.get("widgets_values") {
             Some(Value::Array(values)) => values,
             Some(Value::Object(named)) => return named.clone(),
@@ -192,7 +192,7 @@ impl<'a> Drawing<'a> {
             if !self.takes(own.len() + class.len() + bytes_of(node.get("widgets_values").unwrap_or(&Value::Null))) {
                 return;
             }
-            let inputs_of_node = inner.map_or_else(|| values(node, class), |(_, inner)| inner.given(node));
+            let inputs_of_node = inner.map_or_else(|| values(node, class), |(_, inner)| inner.input_values(node));
             let mut found = Node { class: class.to_owned(), inputs: inputs_of_node };
             for slot in slots(node) {
                 if let (Some(name), Some(link)) = (slot.get("name").and_then(Value::as_str), level.link(slot))
