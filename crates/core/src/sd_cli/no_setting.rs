@@ -16,7 +16,7 @@ pub struct NoSetting {
 
 impl NoSetting {
     /// All of them.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: &'static [Self] = &[
         video(&["--clip_vision"], true),
         video(&["--high-noise-diffusion-model"], true),
         video(&["--embeddings-connectors"], true),
@@ -64,8 +64,7 @@ impl NoSetting {
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        const ALL: &[NoSetting] = &NoSetting::ALL;
-        ALL.iter().find(|option| option.names.contains(&name))
+        Self::ALL.iter().find(|option| option.names.contains(&name))
     }
 }
 
