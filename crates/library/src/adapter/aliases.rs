@@ -420,11 +420,16 @@ pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str, (rows_o
                 names.extend((0..3).map(|index| (format!("{attention}{}_proj", ["q", "k", "v"][index]), Part::Nth(index, 3))));
             }
             // What diffusers of 2023 called the four in text encoders.
-            for (own, theirs) in [("q_proj", "to_q"), ("k_proj", "to_k"), ("v_proj", "to_v"), ("out_proj", "to_out")] {
-                for (name, part) in names.clone() {
-                    let attention = name.strip_suffix(own).filter(|it| it.ends_with("self_attn."));
-                    names.extend(attention.map(|attention| (format!("{attention}{theirs}"), part)));
-                }
+            for (name, part) in names.clone() {
+                let Some((block, own)) = name.rsplit_once("self_attn.") else { continue };
+                let theirs = match own {
+                    "q_proj" => "to_q",
+                    "k_proj" => "to_k",
+                    "v_proj" => "to_v",
+                    "out_proj" => "to_out",
+                    _ => continue,
+                };
+                names.push((format!("{block}self_attn.{theirs}"), part));
             }
         }
         Slot::Llm => names.extend(layer.strip_prefix("model.").map(|short| (short.to_owned(), Part::Whole))),
