@@ -159,7 +159,7 @@ impl Catalogue {
     /// The entry of this family whose main file is called most like this one.
     fn entry_like(&self, family: Family, file: &str) -> Option<&Manifest> {
         let alike = |entry: &&Manifest| {
-            let main = |it: &&ModelFile| matches!(it.role, Role::Part(FileRole::Model | FileRole::Diffusion));
+            let main = |it: &&ModelFile| matches!(it.role, Role::Part(role) if role.is_main());
             let names = entry.files.iter().filter(main).map(|it| it.filename.as_str().to_lowercase());
             let file = file.to_lowercase();
             names.map(|name| strsim::normalized_damerau_levenshtein(&name, &file)).max_by(f64::total_cmp)

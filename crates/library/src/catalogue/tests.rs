@@ -178,7 +178,7 @@ proptest::proptest! {
 #[test]
 fn every_model_that_makes_pictures_of_words_has_examples_in_shapes_that_suit_it() {
     let catalogue = Catalogue::shipped();
-    let is_main = |it: &ModelFile| matches!(it.role, Role::Part(FileRole::Model | FileRole::Diffusion));
+    let is_main = |it: &ModelFile| matches!(it.role, Role::Part(role) if role.is_main());
     let mut without = Vec::new();
     for entry in catalogue.entries().iter().filter(|it| it.files.iter().any(is_main)) {
         // Distilled models may have a size below their family's.
