@@ -241,6 +241,11 @@ impl Commands {
         self.0.push(command.into());
     }
 
+    /// Adds these behind the others.
+    pub(crate) fn append(&mut self, commands: Self) {
+        self.0.extend(commands.0);
+    }
+
     /// The commands, in order.
     #[must_use]
     pub(crate) fn into_vec(self) -> Vec<Command> {

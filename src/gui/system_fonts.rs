@@ -34,17 +34,18 @@ pub(crate) fn follow_language(ctx: &Context) {
 
 /// Names of the scripts of a text for which there is no font, in the order in which they come.
 pub(crate) fn missing_scripts(ctx: &Context, font: &FontId, text: &str) -> Vec<String> {
-    let mut names = Vec::new();
+    let mut missing = Vec::new();
     for letter in text.chars().filter(|it| !it.is_ascii() && !it.is_control()) {
-        let name = match letter.script() {
-            // Marks belong to the letter before them.
-            Script::Inherited | Script::Unknown => continue,
-            Script::Common => tr!("create-emoji-and-symbols").to_owned(),
-            script => script.full_name().replace('_', " "),
-        };
-        if !names.contains(&name) && !ctx.fonts_mut(|fonts| fonts.has_glyph(font, letter)) {
-            names.push(name);
+        let script = letter.script();
+        // Marks belong to the letter before them.
+        let is_mark = matches!(script, Script::Inherited | Script::Unknown);
+        if !is_mark && !missing.contains(&script) && !ctx.fonts_mut(|fonts| fonts.has_glyph(font, letter)) {
+            missing.push(script);
         }
     }
-    names
+    let name = |script: Script| match script {
+        Script::Common => tr!("create-emoji-and-symbols").to_owned(),
+        script => script.full_name().replace('_', " "),
+    };
+    missing.into_iter().map(name).collect()
 }

@@ -155,9 +155,7 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             menu_button(ui, state, &mut of_right);
         };
         sides(ui, "toolbar", left, right);
-        for command in of_right.into_vec() {
-            commands.push(command);
-        }
+        commands.append(of_right);
     });
 }
 

@@ -23,6 +23,7 @@ pub mod next_recipe;
 pub mod opened_picture;
 pub mod picture_index;
 pub mod preloading;
+pub mod prompt_text;
 pub mod queue;
 pub mod remote_job;
 pub mod results;

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use crate::cli::flags::{PictureFlags, PromptFileFlags};
 use crate::cli::usage_error::UsageError;
+use atelier_studio::prompt_text::{MAX_MIB, PromptTextError, read_prompt_text};
 
 /// What stands for standard input in the place of a file.
 const STDIN: &str = "-";
-/// A larger file is no text of prompts.
-const MAX_MIB: u64 = 16;
 
 /// These flags with the prompts of the files that they name.
 ///
@@ -47,17 +46,12 @@ pub(super) fn read_text(file: &Path) -> Result<String, UsageError> {
 }
 
 fn read(source: impl Read, name: &Path) -> Result<String, UsageError> {
-    let failed = |sentence: String| UsageError::TextFile(name.to_owned(), sentence);
-    let mut bytes = Vec::new();
-    source.take((MAX_MIB << 20) + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
-    if bytes.len() as u64 > MAX_MIB << 20 {
-        return Err(failed(format!("is larger than {MAX_MIB} MiB, which is too large for prompts")));
-    }
-    // UTF-16 without a mark is valid UTF-8 with NUL characters, which no prompt has.
-    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    let mut text = text.ok_or_else(|| failed("is not text in UTF-8; save it as UTF-8".to_owned()))?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
-    }
-    Ok(text)
+    read_prompt_text(source).map_err(|error| {
+        let sentence = match error {
+            PromptTextError::Unreadable(error) => error.to_string(),
+            PromptTextError::TooLarge => format!("is larger than {MAX_MIB} MiB, which is too large for prompts"),
+            PromptTextError::NoText => "is not text in UTF-8; save it as UTF-8".to_owned(),
+        };
+        UsageError::TextFile(name.to_owned(), sentence)
+    })
 }

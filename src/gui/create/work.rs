@@ -2,7 +2,7 @@
 //! or draws.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use atelier_library::diffusers_files;
 use atelier_media::{ExportFormat, ExportLoss, ExportedBytes, export_bytes, export_pixels, pixel_losses};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::prompt_text::{MAX_MIB, PromptTextError, read_prompt_text};
 use atelier_studio::results::{self, Destination};
 
 /// A file that came from outside.
@@ -54,16 +55,12 @@ fn expanded(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
 
 /// The prompts of a text file, one a line. `Err`: why there are none, in a sentence.
 pub(crate) fn read_prompts(path: &Path) -> Result<Vec<String>, String> {
-    /// A larger file is no text of prompts.
-    const MAX_MIB: u64 = 16;
-    let failed = |error: io::Error| tr!("create-cannot-be-read", path = path.display(), error);
-    let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take((MAX_MIB << 20) + 1).read_to_end(&mut bytes).map_err(failed)?;
-    // UTF-16 without a mark is valid UTF-8 with NUL characters, which no prompt has.
-    let is_of_prompts = |text: &String| text.len() as u64 <= MAX_MIB << 20 && !text.contains('\0');
-    let text = String::from_utf8(bytes).ok().filter(is_of_prompts);
-    let text = text.ok_or_else(|| tr!("create-is-not-a-text", path = path.display(), mib = MAX_MIB))?;
-    Ok(prompt_lines(text.trim_start_matches('\u{feff}')).map(str::to_owned).collect())
+    let read = File::open(path).map_err(PromptTextError::Unreadable).and_then(read_prompt_text);
+    let text = read.map_err(|error| match error {
+        PromptTextError::Unreadable(error) => tr!("create-cannot-be-read", path = path.display(), error),
+        PromptTextError::TooLarge | PromptTextError::NoText => tr!("create-is-not-a-text", path = path.display(), mib = MAX_MIB),
+    })?;
+    Ok(prompt_lines(&text).map(str::to_owned).collect())
 }
 
 /// Of these files, those that are not there.

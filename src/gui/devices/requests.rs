@@ -66,8 +66,9 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     state.was_on_screen = on_screen;
     request_measurement(state, now, context);
     state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
-    let requested = request_estimate(state, now, context);
-    if let Some(secs) = state.board.refresh(&context.shared.next.resolved_recipe(), now) {
+    let recipe = context.shared.next.resolved_recipe();
+    let requested = request_estimate(state, &recipe, now, context);
+    if let Some(secs) = state.board.refresh(&recipe, now) {
         due::wake_in(context.egui, secs);
     }
     tell_queue(state, context);
@@ -133,11 +134,10 @@ pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
     }
 }
 
-/// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was
+/// Requests an estimate of this recipe once it stays unchanged. Returns true if the request was
 /// sent.
-fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool {
-    let recipe = context.shared.next.resolved_recipe();
-    let key = EstimateKey::of(&recipe);
+fn request_estimate(state: &mut State, recipe: &Recipe, now: f64, context: &Context<'_>) -> bool {
+    let key = EstimateKey::of(recipe);
     let (board, estimate) = (&mut state.board, &mut state.estimate);
     let answered = board.estimate.is_some() || board.estimate_error.is_some();
     if estimate.requested.as_ref() == Some(&key) && (answered || estimate.pending) {
@@ -161,7 +161,7 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
     // none.
     let named = board.placement.as_ref().filter(|_| !board.automatic.places(&recipe.placement));
     let placement = named.map(Placement::text).unwrap_or_default();
-    let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.into_owned() }));
+    let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));
     if sent {
         (estimate.requested, estimate.pending) = (Some(key), true);
         estimate.changed.reset();

@@ -36,9 +36,7 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
     let mut of_menu = Commands::default();
     let menu = |ui: &mut Ui| add_menu(ui, state, &state.shared.next.recipe, &mut of_menu);
     let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, menu, |ui| guides_rows(ui, state, recipe, commands));
-    for command in of_menu.into_vec() {
-        commands.push(command);
-    }
+    commands.append(of_menu);
     if is_pressed {
         commands.push(create::Command::SetFold(Fold::Guides, !is_open));
     }

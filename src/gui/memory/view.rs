@@ -120,9 +120,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) 
             let mut chosen = Commands::default();
             let left = |ui: &mut Ui| use_button(ui, state, &mut chosen, model, &name);
             widgets::row_of_sides(ui, widgets::ROW_HEIGHT, "model", left, |ui| buttons(ui, state, commands, model, &name));
-            for command in chosen.into_vec() {
-                commands.push(command);
-            }
+            commands.append(chosen);
             ui.horizontal(|ui| {
                 ui.add_space(4.0);
                 ui.add(Label::new(RichText::new(summary(model, state.memory.now_secs)).size(theme::SMALL).color(palette.weak)).truncate());

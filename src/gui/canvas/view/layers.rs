@@ -287,9 +287,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         }
     };
     widgets::row_of_sides(ui, LAYER_HEIGHT, "layer", left, right);
-    for command in chosen.into_vec() {
-        commands.push(command);
-    }
+    commands.append(chosen);
 }
 
 /// The largest rectangle of a shape in the middle of another.

@@ -52,8 +52,7 @@ fn is_open(state: &State) -> bool {
 #[derive(PartialEq)]
 struct Source {
     recipe: Recipe,
-    /// The same with the LoRAs that its prompt names, and these.
-    resolved: Recipe,
+    /// The LoRAs that its prompt names.
     prompt_loras: Vec<Lora>,
     reads_control: bool,
     picture_count: u32,
@@ -69,7 +68,6 @@ fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
     let (next, session) = (&state.shared.next, &state.create.session);
     let source = Source {
         recipe: next.recipe.clone(),
-        resolved: next.resolved_recipe().into_owned(),
         prompt_loras: next.prompt_loras(),
         reads_control: next.reads_control(),
         picture_count: state.shared.picture_count(),
@@ -80,7 +78,7 @@ fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
         let listed = &source.recipe.loras;
         let is_named = |at: usize| listed.get(at).is_some_and(|lora| source.prompt_loras.iter().any(|named| named.path == lora.path));
         let ruler = Ruler::of(&source.recipe, source.reads_control).without_loras(is_named);
-        (ruler, first_computed(session, &source.resolved, source.picture_count))
+        (ruler, first_computed(session, &next.resolved_recipe(), source.picture_count))
     })
 }
 

@@ -72,9 +72,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
     }
-    for command in after.into_vec() {
-        commands.push(command);
-    }
+    commands.append(after);
     if state.create.wanted_setting.is_some() {
         if widgets::is_row_wanted(ui.ctx()) {
             ui.ctx().request_repaint();

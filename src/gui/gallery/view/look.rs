@@ -73,7 +73,5 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         icon_button(ui, state, commands, Icon::Fit, gallery::Command::ToggleActualSize);
         ui.add_space(MARGIN);
     });
-    for command in chosen.into_vec() {
-        commands.push(command);
-    }
+    commands.append(chosen);
 }
