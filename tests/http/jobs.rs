@@ -14,11 +14,6 @@ fn small(prompt: &str, steps: u32, count: u32) -> Value {
         "sample_params": {"sample_steps": steps, "guidance": {"txt_cfg": 1.5}}})
 }
 
-fn with(mut body: Value, key: &str, value: Value) -> Value {
-    body[key] = value;
-    body
-}
-
 /// Adds a job and returns its path.
 fn add(studio: &Studio, body: &Value) -> String {
     let answer = post(studio.address(), "/sdcpp/v1/img_gen", body);
@@ -101,7 +96,9 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
 #[test]
 fn an_answer_names_what_its_format_cannot_keep() {
     let studio = Studio::open();
-    let path = add(&studio, &with(small("a lake", 2, 1), "output_format", json!("jpeg")));
+    let mut body = small("a lake", 2, 1);
+    body["output_format"] = json!("jpeg");
+    let path = add(&studio, &body);
     assert_eq!(events(&studio, &path).last().unwrap().1["status"], "completed");
     let fetch = || get(studio.address(), &format!("{path}/images/0"));
     let whole = fetch();

@@ -4,16 +4,13 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
 
 use crate::client::{Sent, get};
+use crate::sdapi::until;
 use crate::support::tiny;
-
-/// Longer than anything here takes on the slowest machine.
-const LIMIT: Duration = Duration::from_mins(5);
 
 /// The program, with a home of its own and without a built-in model.
 pub(crate) fn atelier(home: &Path, args: &[&str]) -> Command {
@@ -106,16 +103,9 @@ fn no_word_of_a_request_is_in_the_log() {
     assert_eq!(send(r#"{"sampler_name": "quagga"}"#).answer().status, 404);
     assert_eq!(get(address, "/sdapi/v1/quagga").status, 404);
     let stopped = send(r#"{"prompt": "a quagga", "width": 64, "height": 64, "steps": 150, "n_iter": 10}"#);
-    let until = |count: u64| {
-        let deadline = Instant::now() + LIMIT;
-        while get(address, "/sdapi/v1/progress").ok()["state"]["job_count"].as_u64().is_none_or(|it| it.min(1) != count) {
-            assert!(Instant::now() < deadline, "waited in vain for {count} jobs");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
-    until(1);
+    until(address, "the job", |it| it["state"]["job_count"].as_u64() > Some(0));
     drop(stopped);
-    until(0);
+    until(address, "the end", |it| it["state"]["job_count"] == 0);
     let said = String::from_utf8_lossy(&stop(child).stderr).into_owned();
     assert!(said.contains("its client is gone"), "the log is there: {said}");
     assert!(!said.contains(RARE), "{said}");

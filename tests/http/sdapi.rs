@@ -1,5 +1,6 @@
 //! A1111's interface.
 
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -183,10 +184,10 @@ fn a_picture_begins_with_another_one_and_is_inpainted() {
 }
 
 /// Asks for the progress until it is so.
-fn until(studio: &Studio, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn until(address: SocketAddr, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let deadline = Instant::now() + LIMIT;
     loop {
-        let progress = get(studio.address(), "/sdapi/v1/progress").ok();
+        let progress = get(address, "/sdapi/v1/progress").ok();
         if holds(&progress) {
             return progress;
         }
@@ -204,7 +205,7 @@ fn progress_is_told_and_an_interrupted_request_ends_well() {
     let studio = Studio::open();
     let long = with(small("a long way"), &json!({"steps": 150, "n_iter": 10}));
     let sent = send(studio.address(), "/sdapi/v1/txt2img", &long);
-    let running = until(&studio, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    let running = until(studio.address(), "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
     assert!(running["progress"].as_f64().unwrap() > 0.0 && !running["state"]["job"].as_str().unwrap().is_empty(), "{running}");
     assert_eq!(running["state"]["sampling_steps"], 150);
     // It stops whatever its body says.
@@ -212,7 +213,7 @@ fn progress_is_told_and_an_interrupted_request_ends_well() {
     let answer = sent.answer().ok();
     let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
     assert_eq!(info["interrupted"], true);
-    until(&studio, "the end", is_idle);
+    until(studio.address(), "the end", is_idle);
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn a_client_that_hangs_up_cancels_its_job_and_no_other() {
     let studio = Studio::open();
     let long = with(small("a long way"), &json!({"steps": 150, "n_iter": 10}));
     let sent = send(studio.address(), "/sdapi/v1/txt2img", &long);
-    until(&studio, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    until(studio.address(), "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
     let next = send(studio.address(), "/sdapi/v1/txt2img", &small("the next one"));
     drop(sent);
     let deadline = Instant::now() + LIMIT;
@@ -230,5 +231,5 @@ fn a_client_that_hangs_up_cancels_its_job_and_no_other() {
     }
     let answer = next.answer().ok();
     assert_eq!(answer["images"].as_array().unwrap().len(), 1, "{answer}");
-    until(&studio, "the end", is_idle);
+    until(studio.address(), "the end", is_idle);
 }
