@@ -9,6 +9,7 @@ use super::json::{Inspected, InspectedModel, Line};
 use super::printer::Printer;
 use super::reporter::write_message;
 use atelier_core::plain_text::indented;
+use atelier_core::sentences::with_commas;
 use atelier_media::{PictureSettings, Tool, read_settings, read_stealth_settings};
 
 /// Prints what each file says. A file that cannot be read is reported on standard error, and the
@@ -77,11 +78,11 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("scheduler", it.scheduler.clone());
     add("size", it.width.zip(it.height).map(|(width, height)| format!("{width} x {height}")));
     add("image guidance", number(it.image_guidance));
-    let skipped = it.skip_layers.as_deref().map(list).unwrap_or_default();
+    let skipped = it.skip_layers.as_deref().map(with_commas).unwrap_or_default();
     let range = it.skip_layer_start.zip(it.skip_layer_end).map(|(start, end)| format!(", from {start} to {end} of the steps"));
     let range = range.unwrap_or_default();
     add("skip-layer guidance", it.slg_scale.map(|scale| format!("{scale}, layers {skipped}{range}")));
-    add("sigmas", it.sigmas.as_deref().map(list));
+    add("sigmas", it.sigmas.as_deref().map(with_commas));
     add("sampler arguments", it.sampler_arguments.clone());
     for (edges, is_seamless) in [("left, right", it.seamless_x), ("top, bottom", it.seamless_y)] {
         add("seamless", is_seamless.filter(|seamless| *seamless).map(|_| edges.to_owned()));
@@ -96,7 +97,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             let strength = it.hires_strength.map(|strength| format!(", strength {strength}")).unwrap_or_default();
             let upscaler = it.hires_upscaler.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
             let steps = it.hires_steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
-            let sigmas = it.hires_sigmas.as_deref().map(|sigmas| format!(", sigmas {}", list(sigmas))).unwrap_or_default();
+            let sigmas = it.hires_sigmas.as_deref().map(|sigmas| format!(", sigmas {}", with_commas(sigmas))).unwrap_or_default();
             let size = it.hires_width.zip(it.hires_height).map(|(width, height)| format!("to {width} x {height}"));
             let size = size.unwrap_or_else(|| format!("{scale} times"));
             format!("{size}{strength}{steps}{sigmas}{upscaler}")
@@ -129,10 +130,6 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
         add("raw text", Some(format!("{}: {}", text.key, text.text)));
     }
     lines
-}
-
-fn list(numbers: &[impl ToString]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

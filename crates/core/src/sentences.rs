@@ -32,6 +32,12 @@ pub fn list(things: &[String]) -> String {
     }
 }
 
+/// The things with commas between them, as numbers are typed: `1, 0.5, 0`.
+#[must_use]
+pub fn with_commas(things: &[impl ToString]) -> String {
+    things.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +55,6 @@ mod tests {
     fn a_list_has_one_and() {
         let things = ["a", "b", "c"].map(str::to_owned);
         assert_eq!([0, 1, 2, 3].map(|n| list(&things[..n])), ["", "a", "a and b", "a, b and c"]);
+        assert_eq!((with_commas(&things), with_commas(&[1.0, 0.5])), ("a, b, c".to_owned(), "1, 0.5".to_owned()));
     }
 }

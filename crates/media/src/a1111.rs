@@ -11,6 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler};
+use atelier_core::sentences::with_commas;
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -164,7 +165,7 @@ impl Parameters {
 
 /// Numbers, and ranges of guidance, in the brackets that sd-cli has.
 fn list(numbers: &[impl ToString]) -> String {
-    format!("[{}]", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    format!("[{}]", with_commas(numbers))
 }
 
 /// Writes the text.

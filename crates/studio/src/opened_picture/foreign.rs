@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, kept_seed};
-use atelier_core::sentences;
+use atelier_core::sentences::{self, with_commas};
 use atelier_language::tr;
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
@@ -203,7 +203,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
 fn guidance(from: &PictureSettings, it: &mut Translation) {
     if let Some(ranges) = &from.guidance_ranges {
         it.settings.guidance_ranges = Some(ranges.clone());
-        it.understand(tr!("studio-guidance-in-parts-of"), listed(ranges));
+        it.understand(tr!("studio-guidance-in-parts-of"), with_commas(ranges));
     }
     if let Some(guidance) = from.image_guidance {
         it.settings.image_guidance = Some(Some(guidance));
@@ -211,11 +211,11 @@ fn guidance(from: &PictureSettings, it: &mut Translation) {
     }
     if let Some(skip) = &from.skip_layers {
         it.settings.skip_layers = Some(Some(skip.clone()));
-        it.understand(tr!("studio-skip-layer-guidance"), tr!("studio-layers", scale = skip.scale, layers = listed(&skip.layers)));
+        it.understand(tr!("studio-skip-layer-guidance"), tr!("studio-layers", scale = skip.scale, layers = with_commas(&skip.layers)));
     }
     if let Some(sigmas) = &from.sigmas {
         it.settings.sigmas = Some(sigmas.clone());
-        it.understand(tr!("studio-sigmas"), shortened(&listed(sigmas)));
+        it.understand(tr!("studio-sigmas"), shortened(&with_commas(sigmas)));
     }
     if let Some(arguments) = &from.sampler_arguments {
         it.settings.sampler_arguments = Some(arguments.clone());
@@ -229,10 +229,6 @@ fn guidance(from: &PictureSettings, it: &mut Translation) {
         it.settings.sampler_rng = Some(Some(rng));
         it.understand(tr!("studio-noise-of-the-sampler"), rng.label());
     }
-}
-
-fn listed(all: &[impl ToString]) -> String {
-    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The file of the upscaler of this name.

@@ -7,13 +7,13 @@ use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::larger::{upscalers, with_upscaler};
-use crate::gui::create::view::text_row::{numbers_text, text_row};
+use crate::gui::create::view::text_row::text_row;
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, optional_row, row, slider_row};
 use crate::settings::Fold;
 use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE, Upscale};
 use atelier_core::sd_cli::numbers;
-use atelier_core::sentences::sentence;
+use atelier_core::sentences::{sentence, with_commas};
 use atelier_language::tr;
 
 const LANCZOS: &str = "Lanczos";
@@ -172,7 +172,7 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let hover = tr!("create-steps-of-the-second");
     optional_row(ui, tr!("create-hires-steps"), &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
     let hover = tr!("create-noise-levels-of-the");
-    text_row(ui, tr!("create-hires-sigmas"), "3.5, 1.2, 0", &numbers_text(&hires.sigmas), hover, |text| {
+    text_row(ui, tr!("create-hires-sigmas"), "3.5, 1.2, 0", &with_commas(&hires.sigmas), hover, |text| {
         hires.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
         Ok(())
     });

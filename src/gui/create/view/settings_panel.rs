@@ -14,7 +14,7 @@ use crate::gui::create::Command;
 use crate::gui::create::panel_setting::Shown;
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::step_cache::step_cache_rows;
-use crate::gui::create::view::text_row::{numbers_text, text_row};
+use crate::gui::create::view::text_row::text_row;
 use crate::gui::create::view::{embeddings, kept, larger, loras, missing_fonts, model, prompt_field, size, steps, unknown_words};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -34,7 +34,7 @@ use atelier_core::recipe::{
     changed_settings, kept_seed,
 };
 use atelier_core::sd_cli::numbers;
-use atelier_core::sentences::sentence;
+use atelier_core::sentences::{sentence, with_commas};
 use atelier_language::tr;
 
 /// Space between the panel's edge and its controls, in points.
@@ -408,7 +408,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
         }
         if let Some(skip) = &mut recipe.skip_layers {
-            let (own, hover) = (numbers_text(&skip.layers), tr!("create-numbers-of-the-layers"));
+            let (own, hover) = (with_commas(&skip.layers), tr!("create-numbers-of-the-layers"));
             text_row(ui, tr!("create-skipped-layers"), "7, 8, 9", &own, hover, |text| {
                 skip.layers = numbers(text).map_err(|reason| sentence(&reason))?;
                 Ok(())
@@ -426,7 +426,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     });
     step_cache_rows(ui, state, recipe);
     let hover = tr!("create-noise-levels-of-the-steps-separated");
-    text_row(ui, tr!("create-sigmas"), "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
+    text_row(ui, tr!("create-sigmas"), "14.6, 7.8, 3.5, 0", &with_commas(&recipe.sigmas), hover, |text| {
         recipe.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
         Ok(())
     });

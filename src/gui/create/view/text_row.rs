@@ -33,7 +33,3 @@ pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover
         ui.add(Label::new(widgets::small(reason, theme::palette(ui).warn)).wrap());
     }
 }
-
-pub(super) fn numbers_text(numbers: &[impl ToString]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
