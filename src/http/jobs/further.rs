@@ -1,7 +1,7 @@
 //! The settings of a job beside those that every client has: guidance, noise levels, step cache,
 //! tiles, and the second pass.
 
-use atelier_core::recipe::{CacheMode, SkipLayers, StepCache, Upscale};
+use atelier_core::recipe::{CacheMode, Recipe, SkipLayers, StepCache, Upscale};
 use atelier_core::sentences::sentence;
 use serde_json::json;
 
@@ -13,8 +13,6 @@ use crate::http::recipe::{HiresWish, SIDES, STEPS, Wish};
 const MAX_TIMESTEP: u32 = 1000;
 /// Denoising strength of a second pass where none is asked for.
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
-/// Overlap of VAE tiles that clients send where nobody chose: the engine's own.
-const USUAL_OVERLAP: f32 = 0.5;
 /// Names of no step cache.
 const NO_CACHE: [&str; 3] = ["disabled", "none", "off"];
 
@@ -88,7 +86,8 @@ fn read_tiles(it: &mut Fields, wish: &mut Wish) {
                 wish.notes.push(format!("Tiles of the VAE are squares here, of {side}: tile_size_x and tile_size_y are not the same."));
             }
         }
-        let overlap = tiles.decimal("target_overlap").filter(|overlap| *overlap != USUAL_OVERLAP);
+        // Clients send the usual one where nobody chose.
+        let overlap = tiles.decimal("target_overlap").filter(|overlap| *overlap != Recipe::USUAL_VAE_TILE_OVERLAP);
         wish.further.vae_tile_overlap = overlap.map(Some);
         let mut part = |key: &str| tiles.decimal(key).filter(|part| *part > 0.0);
         let parts = [part("rel_size_x"), part("rel_size_y")];

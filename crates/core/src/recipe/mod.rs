@@ -70,6 +70,9 @@ pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
 pub use upscale::Upscale;
 
 impl Recipe {
+    /// Overlap of VAE tiles where none is chosen, as a part of a tile: the engine's own.
+    pub const USUAL_VAE_TILE_OVERLAP: f32 = 0.5;
+
     /// Brings every setting into its limits, and the number of steps to that of the sigmas. Returns a
     /// sentence on each that was changed.
     pub fn clamp(&mut self) -> Vec<String> {
@@ -244,7 +247,7 @@ impl Recipe {
         if wide <= 0.0 || high <= 0.0 {
             return;
         }
-        let overlap = self.vae_tile_overlap.unwrap_or(0.5);
+        let overlap = self.vae_tile_overlap.unwrap_or(Self::USUAL_VAE_TILE_OVERLAP);
         let part = |value: f32| if value > 1.0 { 1.0 / (value - value * overlap + overlap) } else { value };
         let (width, height) = self.final_size();
         let side = |pixels: u32, value: f32| (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32;
