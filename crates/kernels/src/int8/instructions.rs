@@ -1,16 +1,12 @@
 //! The operation of each instruction set.
 
 #[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::{
-    float32x4_t, int32x4_t, vcvtq_f32_s32, vdupq_n_f32, vdupq_n_s32, vfmaq_f32, vld1q_f32, vld1q_s32, vmulq_f32, vst1q_f32,
-};
+use std::arch::aarch64::{int32x4_t, vcvtq_f32_s32, vdupq_n_s32, vld1q_s32};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __m512i, _mm256_abs_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32,
-    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_sign_epi8, _mm256_storeu_ps, _mm512_cvtepi32_ps,
-    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_setzero_ps, _mm512_storeu_ps,
+    __m256i, __m512i, _mm256_abs_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_dpbusd_avx_epi32, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_sign_epi8,
+    _mm512_cvtepi32_ps, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_set1_epi32,
 };
 
 use std::array;
@@ -21,6 +17,8 @@ use super::dot::Dot;
 use super::product::{Int8Product, compute};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::gemm::Thread;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::simd::Simd;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::table::Kernels;
 
@@ -66,61 +64,61 @@ impl Dot for Plain {
     }
 }
 
-/// Implements [`Dot`] but for its products, with the attribute that enables the instruction set, and
-/// a function that computes with it.
-#[cfg(target_arch = "x86_64")]
-macro_rules! x86 {
-    ($name:ident, $function:ident, $features:literal, $ints:ty, $floats:ty, $lanes:literal, $signed:literal, $load:ident, $set:ident,
-     $convert:ident, $fma:ident, $mul:ident, $set_ps:ident, $load_ps:ident, $zero:ident, $store:ident, $dot:ident $(, $dot_words:ident)?) => {
+/// Implements [`Dot`] but for its products, with the numbers of a vector unit (`Simd`), and a
+/// function that computes with it, with the attribute that enables the instruction set.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! level {
+    ($name:ident, $function:ident, $features:literal, $unit:ty, $ints:ty, $signed:literal, $load:ident, $set:ident, $convert:ident,
+     $dot:ident $(, $dot_words:ident)?) => {
         pub(super) struct $name;
 
         impl Dot for $name {
             type Ints = $ints;
-            type Floats = $floats;
-            const LANES: usize = $lanes;
+            type Floats = <$unit as Simd>::Vector;
+            const LANES: usize = <$unit>::LANES;
             const SIGNED: bool = $signed;
 
             #[inline(always)]
-            unsafe fn load(from: *const u32) -> $ints {
+            unsafe fn load(from: *const u32) -> Self::Ints {
                 // SAFETY: as the caller promises, in every function here.
                 unsafe { $load(from.cast()) }
             }
             #[inline(always)]
-            unsafe fn splat(value: i32) -> $ints {
+            unsafe fn splat(value: i32) -> Self::Ints {
                 // SAFETY: see `load`.
                 unsafe { $set(value) }
             }
             #[inline(always)]
-            unsafe fn dot(sums: $ints, weights: $ints, activations: i32) -> $ints {
+            unsafe fn dot(sums: Self::Ints, weights: Self::Ints, activations: i32) -> Self::Ints {
                 // SAFETY: see `load`.
                 unsafe { $dot(sums, weights, $set(activations)) }
             }
             $(
                 #[inline(always)]
-                unsafe fn dot_words(sums: $ints, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> $ints {
+                unsafe fn dot_words(sums: Self::Ints, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> Self::Ints {
                     // SAFETY: see `load`.
                     unsafe { $dot_words(sums, weights, activations, words, bits) }
                 }
             )?
             #[inline(always)]
-            unsafe fn zeros() -> $floats {
+            unsafe fn zeros() -> Self::Floats {
                 // SAFETY: see `load`.
-                unsafe { $zero() }
+                unsafe { <$unit>::splat(0.0) }
             }
             #[inline(always)]
-            unsafe fn add_scaled(sums: $floats, products: $ints, weights: *const f32, activations: f32) -> $floats {
+            unsafe fn add_scaled(sums: Self::Floats, products: Self::Ints, weights: *const f32, activations: f32) -> Self::Floats {
                 // SAFETY: see `load`.
-                unsafe { $fma($convert(products), $mul($load_ps(weights), $set_ps(activations)), sums) }
+                unsafe { <$unit>::mul_add($convert(products), <$unit>::mul(<$unit>::load(weights), <$unit>::splat(activations)), sums) }
             }
             #[inline(always)]
-            unsafe fn add_product(sums: $floats, weights: *const f32, activations: f32) -> $floats {
+            unsafe fn add_product(sums: Self::Floats, weights: *const f32, activations: f32) -> Self::Floats {
                 // SAFETY: see `load`.
-                unsafe { $fma($load_ps(weights), $set_ps(activations), sums) }
+                unsafe { <$unit>::mul_add(<$unit>::load(weights), <$unit>::splat(activations), sums) }
             }
             #[inline(always)]
-            unsafe fn store(from: $floats, to: *mut f32) {
+            unsafe fn store(from: Self::Floats, to: *mut f32) {
                 // SAFETY: see `load`.
-                unsafe { $store(to, from) }
+                unsafe { <$unit>::store(to, from) }
             }
         }
 
@@ -175,128 +173,63 @@ unsafe fn dot_words_avx2(mut sums: __m256i, weights: *const u32, activations: *c
 }
 
 #[cfg(target_arch = "x86_64")]
-x86!(
+level!(
     Avx2,
     avx2,
     "avx2,fma,f16c",
+    crate::avx2::Avx2,
     __m256i,
-    __m256,
-    8,
     true,
     _mm256_loadu_si256,
     _mm256_set1_epi32,
     _mm256_cvtepi32_ps,
-    _mm256_fmadd_ps,
-    _mm256_mul_ps,
-    _mm256_set1_ps,
-    _mm256_loadu_ps,
-    _mm256_setzero_ps,
-    _mm256_storeu_ps,
     dot_avx2,
     dot_words_avx2
 );
 #[cfg(target_arch = "x86_64")]
-x86!(
+level!(
     AvxVnni,
     avx_vnni,
     "avx2,fma,f16c,avxvnni",
+    crate::avx2::Avx2,
     __m256i,
-    __m256,
-    8,
     false,
     _mm256_loadu_si256,
     _mm256_set1_epi32,
     _mm256_cvtepi32_ps,
-    _mm256_fmadd_ps,
-    _mm256_mul_ps,
-    _mm256_set1_ps,
-    _mm256_loadu_ps,
-    _mm256_setzero_ps,
-    _mm256_storeu_ps,
     _mm256_dpbusd_avx_epi32
 );
 #[cfg(target_arch = "x86_64")]
-x86!(
+level!(
     Avx512Vnni,
     avx512_vnni,
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
+    crate::avx512::Avx512,
     __m512i,
-    __m512,
-    16,
     false,
     _mm512_loadu_si512,
     _mm512_set1_epi32,
     _mm512_cvtepi32_ps,
-    _mm512_fmadd_ps,
-    _mm512_mul_ps,
-    _mm512_set1_ps,
-    _mm512_loadu_ps,
-    _mm512_setzero_ps,
-    _mm512_storeu_ps,
     _mm512_dpbusd_epi32
 );
 
-/// Arm's dot products, of signed values.
+/// Arm's dot products, of signed values. The intrinsic is not stable.
 #[cfg(target_arch = "aarch64")]
-pub(super) struct NeonDot;
-
-#[cfg(target_arch = "aarch64")]
-impl Dot for NeonDot {
-    type Ints = int32x4_t;
-    type Floats = float32x4_t;
-    const LANES: usize = 4;
-    const SIGNED: bool = true;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u32) -> int32x4_t {
-        // SAFETY: as the caller promises, in every function here.
-        unsafe { vld1q_s32(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn splat(value: i32) -> int32x4_t {
-        // SAFETY: see `load`.
-        unsafe { vdupq_n_s32(value) }
-    }
-    #[inline(always)]
-    unsafe fn dot(mut sums: int32x4_t, weights: int32x4_t, activations: i32) -> int32x4_t {
-        // SAFETY: see `load`. The intrinsic is not stable.
-        unsafe {
-            std::arch::asm!(
-                ".arch_extension dotprod",
-                "sdot {sums:v}.4s, {weights:v}.16b, {activations:v}.16b",
-                sums = inout(vreg) sums,
-                weights = in(vreg) weights,
-                activations = in(vreg) vdupq_n_s32(activations),
-                options(pure, nomem, nostack, preserves_flags),
-            );
-        }
-        sums
-    }
-    #[inline(always)]
-    unsafe fn zeros() -> float32x4_t {
-        // SAFETY: see `load`.
-        unsafe { vdupq_n_f32(0.0) }
-    }
-    #[inline(always)]
-    unsafe fn add_scaled(sums: float32x4_t, products: int32x4_t, weights: *const f32, activations: f32) -> float32x4_t {
-        // SAFETY: see `load`.
-        unsafe { vfmaq_f32(sums, vcvtq_f32_s32(products), vmulq_f32(vld1q_f32(weights), vdupq_n_f32(activations))) }
-    }
-    #[inline(always)]
-    unsafe fn add_product(sums: float32x4_t, weights: *const f32, activations: f32) -> float32x4_t {
-        // SAFETY: see `load`.
-        unsafe { vfmaq_f32(sums, vld1q_f32(weights), vdupq_n_f32(activations)) }
-    }
-    #[inline(always)]
-    unsafe fn store(from: float32x4_t, to: *mut f32) {
-        // SAFETY: see `load`.
-        unsafe { vst1q_f32(to, from) }
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-#[target_feature(enable = "neon,dotprod")]
-pub(super) unsafe fn neon_dot(kernels: &Kernels, product: &Int8Product, thread: Thread) {
+#[inline(always)]
+unsafe fn dot_neon(mut sums: int32x4_t, weights: int32x4_t, activations: int32x4_t) -> int32x4_t {
     // SAFETY: as the caller promises.
-    unsafe { compute::<NeonDot>(kernels, product, thread) }
+    unsafe {
+        std::arch::asm!(
+            ".arch_extension dotprod",
+            "sdot {sums:v}.4s, {weights:v}.16b, {activations:v}.16b",
+            sums = inout(vreg) sums,
+            weights = in(vreg) weights,
+            activations = in(vreg) activations,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sums
 }
+
+#[cfg(target_arch = "aarch64")]
+level!(NeonDot, neon_dot, "neon,dotprod", crate::neon::Neon, int32x4_t, true, vld1q_s32, vdupq_n_s32, vcvtq_f32_s32, dot_neon);
