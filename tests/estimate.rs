@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, PhaseKind, Placement, Prediction};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Person, PlacementText, Recipe,
-    RedrawTiles, Rgb8, SkipLayers, StepCache, TensorType,
+    CacheMode, ControlImage, FileRole, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Person, PlacementText,
+    Recipe, RedrawTiles, Rgb8, SkipLayers, StepCache, TensorType,
 };
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep, deep_options};
@@ -215,6 +215,14 @@ fn what_acts_in_a_part_of_the_steps_is_work_of_these_alone() {
     assert_eq!(work(&within(0.0, 0.4), Module::Controlnet).operations() * 10, all.operations() * 4);
     let estimate = alone.engine.estimate(&within(0.0, 1.0)).unwrap();
     assert_eq!(estimate.work.with_steps_of(&within(0.0, 0.4)), alone.engine.estimate(&within(0.0, 0.4)).unwrap().work);
+
+    // Guidance evaluates a ControlNet once more where both act: of its steps 1 to 6, in 5 and 6.
+    let guided = |recipe: Recipe| Recipe { guidance: 3.0, negative_prompt: "rain".into(), ..recipe };
+    let operations = |recipe: Recipe| work(&recipe, Module::Controlnet).operations();
+    let (one, both) = (operations(within(0.0, 1.0)) / 10, operations(guided(within(0.0, 1.0))) / 10);
+    assert!(one < both && both <= 2 * one, "{both} after {one}");
+    let guidance_ranges = vec![GuidanceRange { guidance: 1.0, start: 0.0, end: 0.4 }];
+    assert_eq!(operations(Recipe { guidance_ranges, ..guided(within(0.0, 0.6)) }), 4 * one + 2 * both);
 
     let dir = folder("estimated-skips");
     let parts = families::reading("sd3").into_iter();

@@ -20,6 +20,9 @@ namespace {
 constexpr const char* DIFFUSION = "model.diffusion_model.";
 constexpr const char* DIFFUSERS = "unet.";
 
+constexpr const char* TEXT_ENCODERS  = "text_encoders.";
+constexpr const char* LANGUAGE_MODEL = "text_encoders.llm.";
+
 // Beginnings of the tensors of CLIP; after them `transformer.` (transformers' names) or `model.` (OpenCLIP's).
 constexpr const char* CLIPS[] = {
     "cond_stage_model.1.", "cond_stage_model.", "conditioner.embedders.0.", "conditioner.embedders.1.", "text_encoders.clip_l.", "text_encoders.clip_g.",
@@ -54,6 +57,18 @@ bool any_starts(const String2TensorStorage& tensors, const std::string& start) {
         }
     }
     return false;
+}
+
+// Kinds of language models of which ComfyUI names the weights in a file of a whole model: `text_encoders.qwen3_4b.` and the like, with what follows.
+std::set<std::string> comfyui_language_models(const String2TensorStorage& tensors) {
+    const std::string table = ".transformer.model.embed_tokens.weight";
+    std::set<std::string> starts;
+    for (const auto& [name, tensor] : tensors) {
+        if (starts_with(name, TEXT_ENCODERS) && ends_with(name, table)) {
+            starts.insert(name.substr(0, name.size() - table.size() + 1));
+        }
+    }
+    return starts;
 }
 
 std::string clip_name(const std::string& name, const std::string& prefix, bool is_open_clip) {
@@ -242,6 +257,12 @@ void adopt_names(String2TensorStorage& tensors) {
     name_diffusion(tensors);
     exchange_halves(tensors);
     name_sd3(tensors);
+    for (const std::string& start : comfyui_language_models(tensors)) {
+        const std::string transformer = start + "transformer.";
+        rename_all(tensors, [&](const std::string& name) {
+            return starts_with(name, transformer) ? LANGUAGE_MODEL + name.substr(transformer.size()) : name;
+        });
+    }
     // Of all files, those of a ControlNet alone have no beginning of their own.
     if (any_starts(tensors, "controlnet_cond_embedding.")) {
         rename_all(tensors, controlnet_name);
