@@ -370,7 +370,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
         (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
         (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
         ((joined > 0 && !joins) || in_negative > 0, tr!("engine-and-does-not-join")),
-        (joined >= MAX_JOINED && joins, tr!("engine-the-first-16-prompts")),
+        (joined >= MAX_JOINED && joins, tr!("engine-only-the-first-15")),
         (has(SpanKind::Lora), tr!("engine-a-loras-tag-is")),
     ];
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
