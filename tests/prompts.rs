@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::placement::{Module, PhaseKind};
 use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
@@ -75,6 +76,19 @@ const OTHER: [(&str, &str); 5] = [
     ("a dog:1.5)", "a dog"),
 ];
 
+/// Pairs of a prompt and guidance that AUTOMATIC1111's joined prompts make equal, but for rounding:
+/// guidance times the weights of all that differ from the negative prompt.
+const JOINED: [(&str, f32, &str, f32); 7] = [
+    ("a dog AND a dog", 3.0, "a dog", 6.0),
+    ("a dog :0.5 AND a dog : .5 ", 3.0, "a dog", 3.0),
+    ("a dog AND a lake :0", 3.0, "a dog", 3.0),
+    ("a dog:-1 AND a dog:+3", 2.0, "a dog", 4.0),
+    ("a lake AND a dog", 3.0, "a dog AND a lake", 3.0),
+    // Without guidance the negative prompt is read too.
+    ("a dog AND a dog:2", 1.0, "a dog", 3.0),
+    ("AND a dog:2", 2.0, " AND a dog :2.", 2.0),
+];
+
 /// Weights that are no numbers are letters.
 const LETTERS: [&str; 4] = ["a (dog:...)", "a (dog:.)", "a (dog:1.2.3)", "a (dog:-)"];
 
@@ -91,6 +105,49 @@ fn brackets_and_weights_are_those_of_a1111() {
         assert_ne!(studio.picture(text), studio.picture("a dog"), "{text}");
     }
     assert!(!studio.picture(&format!("a (dog:{})", "9".repeat(60))).is_empty(), "larger than any number");
+}
+
+#[test]
+fn prompts_that_and_joins_are_composed_as_a1111_does() {
+    let studio = Studio::new(clip());
+    let make = |prompt: &str, guidance| {
+        let recipe = Recipe { prompt: prompt.to_owned(), negative_prompt: "rain".into(), guidance, ..studio.recipe.clone() };
+        studio.engine.run(&recipe)
+    };
+    for (one, guidance, other, other_guidance) in JOINED {
+        let (joined, expected) = (make(one, guidance), make(other, other_guidance));
+        let far = joined.pixels().iter().zip(expected.pixels()).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(far.is_some_and(|far| far <= 2), "{one} and {other}: {far:?}");
+    }
+    // A weight that is no number is words, and so is AND within a word.
+    let others = ["a dog", "a dog AND a lake", "a dog a lake", "a dog AND a lake:0.5", "a dog AND a lake:1.2.3", "a dog BAND a lake"];
+    let pictures = others.map(|prompt| {
+        let made = make(prompt, 3.0);
+        assert!(made.begin().notes.is_empty(), "{prompt}: {:?}", made.begin().notes);
+        made.pixels().to_vec()
+    });
+    assert!((0..pictures.len()).all(|one| (0..one).all(|other| pictures[one] != pictures[other])));
+    let told = |recipe: &Recipe, words: &str| studio.engine.run(recipe).begin().notes.iter().any(|note| note.contains(words));
+    assert!(told(&Recipe { negative_prompt: "rain AND fog".into(), guidance: 3.0, ..studio.recipe.clone() }, "AND"));
+    let many = |count: usize| Recipe { prompt: vec!["a dog"; count].join(" AND "), ..studio.recipe.clone() };
+    assert_eq!([16, 17].map(|count| told(&many(count), "first 15 AND")), [false, true]);
+}
+
+/// Each of them is one more evaluation of a step, of what is said to be computed too.
+#[test]
+fn joined_prompts_are_counted() {
+    let studio = Studio::new(clip());
+    let graphs = |prompt: &str, guidance, phase, module| {
+        let recipe = Recipe { prompt: prompt.to_owned(), guidance, ..studio.recipe.clone() };
+        studio.engine.estimate(&recipe).unwrap().work.total(module, phase).graphs()
+    };
+    let denoising = |prompt, guidance| graphs(prompt, guidance, PhaseKind::Denoising, Module::Diffusion);
+    let one = denoising("a dog", 1.0);
+    assert_eq!(denoising("a dog", 3.0), 2 * one);
+    assert_eq!(["a dog AND a lake", "a dog AND a lake AND fog"].map(|it| denoising(it, 3.0)), [3 * one, 4 * one]);
+    assert_eq!(denoising("a dog AND a lake", 1.0), 3 * one, "the negative prompt is evaluated too");
+    let encoding = |prompt| graphs(prompt, 3.0, PhaseKind::Encoding, Module::ClipL);
+    assert_eq!(encoding("a dog AND a lake") * 2, encoding("a dog") * 3);
 }
 
 #[test]

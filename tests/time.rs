@@ -172,6 +172,9 @@ fn steps_multiply_guidance_and_samplers_of_second_order_double() {
     let share = twice.operations() as f64 / step.operations() as f64;
     assert!((1.999..=2.0).contains(&share), "{share}");
     assert_eq!(once(&guided, Module::Llm, PhaseKind::Encoding).graphs(), 2);
+    // AND is a word to this model.
+    let words = Recipe { prompt: "a lake AND fog".into(), guidance: 3.0, ..sized(64) };
+    assert_eq!(once(&work(&alone, &words), Module::Diffusion, PhaseKind::Denoising).graphs(), 2);
     let heun = work(&alone, &Recipe { sampler: Some(Sampler::Heun), ..sized(64) });
     assert_eq!(denoising(&heun), step.times(6));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{Event, Handle, PreviewOptions, Task};
 use atelier_library::Builtin;
-use testkit::attributes::{PROMPTS, mean};
+use testkit::attributes::{Measure, PROMPTS, mean};
 
 /// Longer than a picture takes on the slowest machine.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -62,6 +62,34 @@ fn what_a_phrase_asks_for_rises_with_its_weight_without_a_jump() {
         assert!(values[4] - values[0] >= 15.0 && values[7] >= values[4] - 1.0, "{words}, {phrase}: {values:.1?}");
         let near = [distance(&pictures[3], &pictures[4]), distance(&pictures[4], &pictures[5])];
         assert!(near.iter().all(|it| *it < 8.0), "{words}, {phrase}: {near:.1?} beside a weight of 1");
+    }
+}
+
+/// A scene, what it says beside a weighed phrase, the contrary of that, its attribute, and the phrase,
+/// which asks for nothing of the kind.
+const KEPT: [(&str, &str, &str, &str, &str); 5] = [
+    ("mountains", "at night", "at noon", "darkness", "pine trees"),
+    ("a lake", "at noon", "at night", "brightness", "a boat"),
+    ("mountains", "a red sky", "a blue sky", "redness", "a lake"),
+    ("a lake", "a green sky", "a blue sky", "greenness", "mountains"),
+    ("a coast", "a purple sky", "a green sky", "purpleness", "birds"),
+];
+
+fn measure_of(attribute: &str) -> Measure {
+    PROMPTS.iter().find(|it| it.2 == attribute).unwrap().3
+}
+
+#[test]
+fn nothing_else_that_is_said_turns_over_when_the_weight_of_a_phrase_changes() {
+    const WEIGHTS: [f32; 4] = [0.5, 1.3, 1.6, 2.0];
+    let painter = Painter::new();
+    for (scene, said, contrary, attribute, phrase) in KEPT {
+        let value = |prompt: String| mean(painter.paint(&prompt).pixels(), measure_of(attribute));
+        let [own, turned] = [said, contrary].map(|words| value(format!("{scene}, {words}, {phrase}")));
+        assert!(own - turned >= 20.0, "{scene}, {said}, {phrase}: {own:.1}, {contrary}: {turned:.1}");
+        let weighed = WEIGHTS.map(|weight| value(format!("{scene}, {said}, ({phrase}:{weight})")));
+        let halfway = f64::midpoint(own, turned);
+        assert!(weighed.iter().all(|it| *it > halfway), "{scene}, {said}, {phrase}: {weighed:.1?}, {own:.1} or {turned:.1}");
     }
 }
 

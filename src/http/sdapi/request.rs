@@ -117,9 +117,6 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         }
     }
     wish.is_saved = it.flag("save_images") == Some(true);
-    if wish.prompt.contains(" AND ") {
-        wish.notes.push("The engine reads AND as a word: prompts are not composed.".to_owned());
-    }
     let unit = controlnet::read(it, &mut wish.notes)?;
     let (mut init_images, mut mask, mut is_mask_inverted, mut padding) = (Vec::new(), None, false, None);
     if is_img2img {

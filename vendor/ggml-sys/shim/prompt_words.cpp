@@ -10,6 +10,8 @@ constexpr float MORE = 1.1f;
 constexpr float LESS = 1 / 1.1f;
 // Brackets that are open at once: more than these are letters, so that each word is weighted as often at most.
 constexpr size_t MAX_OPEN = 64;
+// Prompts that are joined: the diffusion module runs once for each in every step. The last one has the rest, whatever it says.
+constexpr size_t MAX_JOINED = 16;
 
 using Words = std::vector<std::pair<std::string, float>>;
 
@@ -65,10 +67,43 @@ std::optional<Weight> weight_at(const std::string& text, size_t start) {
     return std::isfinite(value) ? std::optional<Weight>({value, at + 1}) : std::nullopt;
 }
 
-bool is_break(const std::string& text, size_t at) {
-    constexpr size_t LENGTH = 5;
+// True where a word, which is no part of another, stands at this place.
+bool is_word(const std::string& text, size_t at, const std::string& word) {
+    const size_t end  = at + word.size();
     const bool begins = at == 0 || !is_of_word(text[at - 1]);
-    return begins && text.compare(at, LENGTH, "BREAK") == 0 && (at + LENGTH >= text.size() || !is_of_word(text[at + LENGTH]));
+    return begins && text.compare(at, word.size(), word) == 0 && (end >= text.size() || !is_of_word(text[end]));
+}
+
+bool is_break(const std::string& text, size_t at) {
+    static const std::string WORD = "BREAK";
+    return is_word(text, at, WORD);
+}
+
+// One of several prompts, without the weight that it ends with: blanks, a colon, blanks, a decimal number, blanks.
+std::pair<std::string, float> prompt_with_weight(const std::string& text) {
+    size_t end = text.size();
+    while (end > 0 && is_space(text[end - 1])) {
+        end--;
+    }
+    size_t first = end, digits = 0, points = 0;
+    for (; first > 0 && (is_digit(text[first - 1]) || text[first - 1] == '.'); first--) {
+        (text[first - 1] == '.' ? points : digits)++;
+    }
+    if (first > 0 && (text[first - 1] == '+' || text[first - 1] == '-')) {
+        first--;
+    }
+    size_t colon = first;
+    while (colon > 0 && is_space(text[colon - 1])) {
+        colon--;
+    }
+    if (digits == 0 || points > 1 || colon == 0 || text[colon - 1] != ':') {
+        return {text, 1.0f};
+    }
+    const float value = std::strtof(text.substr(first, end - first).c_str(), nullptr);
+    if (!std::isfinite(value)) {
+        return {text, 1.0f};
+    }
+    return {text.substr(0, colon - 1), value};
 }
 
 // The open brackets of a kind: how many words there were before each.
@@ -167,6 +202,23 @@ std::vector<std::pair<std::string, float>> atelier_weighted_words(const std::str
     round.close_all(words, MORE);
     square.close_all(words, LESS);
     return joined(words);
+}
+
+std::vector<std::pair<std::string, float>> atelier_joined_prompts(const std::string& text) {
+    static const std::string WORD = "AND";
+    Words prompts;
+    size_t start = 0;
+    for (size_t at = text.find(WORD); at != std::string::npos && prompts.size() + 1 < MAX_JOINED; at = text.find(WORD, at + 1)) {
+        if (is_word(text, at, WORD)) {
+            prompts.push_back(prompt_with_weight(text.substr(start, at - start)));
+            start = at + WORD.size();
+        }
+    }
+    if (prompts.empty()) {
+        return {{text, 1.0f}};
+    }
+    prompts.push_back(prompt_with_weight(text.substr(start)));
+    return prompts;
 }
 
 std::vector<std::pair<std::string, float>> atelier_plain_words(const std::string& text) {

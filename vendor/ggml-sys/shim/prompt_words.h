@@ -10,7 +10,10 @@
 // backslash, which are letters.
 std::vector<std::pair<std::string, float>> atelier_weighted_words(const std::string& text);
 
-// The same for an encoder that reads brackets as letters: only the backslashes before them go.
+// The prompts that AND joins, with their weights, in the syntax of AUTOMATIC1111: `a dog AND a lake :0.5`. A prompt alone has no weight of its own.
+std::vector<std::pair<std::string, float>> atelier_joined_prompts(const std::string& text);
+
+// The same as weighted words for an encoder that reads brackets as letters: only the backslashes before them go.
 std::vector<std::pair<std::string, float>> atelier_plain_words(const std::string& text);
 
 // Words with their weights for a language model, to which brackets are letters: `(words:1.2)` alone weighs, and nothing in a text in JSON.

@@ -673,14 +673,14 @@ typedef struct {
 
 typedef struct {
     size_t tokens;
-    size_t places;  // the same with those that BREAK leaves empty
+    size_t places;  // the same with those that BREAK and AND leave empty
 } atelier_token_counts;
 
 // Reads a vocabulary, which takes up to some seconds and tens of megabytes.
 atelier_status atelier_tokenizer_new(int kind, atelier_tokenizer** out);
 void atelier_tokenizer_free(atelier_tokenizer* tokenizer);
 // The tokens of a prompt (`size` bytes of UTF-8), without those that an encoder adds at its begin and end. `chunk`: tokens of a chunk, of which BREAK
-// begins another one; 0: BREAK is a word. Not for two threads at once.
+// and AND begin another one; 0: they are words. Not for two threads at once.
 atelier_status atelier_tokenizer_count(atelier_tokenizer* tokenizer, const char* text, size_t size, int reading, size_t chunk,
                                        const atelier_token_word* tokens, size_t token_count, atelier_token_counts* out);
 

@@ -128,15 +128,22 @@ atelier_status atelier_tokenizer_count(atelier_tokenizer* tokenizer,
             }
             return false;
         };
-        for (const auto& word : words_of(std::string(text, size), reading)) {
-            // As FrozenCLIPEmbedderWithCustomWords::tokenize does it; elsewhere it is a word.
-            if (chunk > 0 && word.second == -1.0f && word.first == "BREAK") {
-                out->places += (chunk - out->places % chunk) % chunk;
-                continue;
+        const std::string whole(text, size);
+        const auto begin_chunk = [&] { out->places += (chunk - out->places % chunk) % chunk; };
+        // As FrozenCLIPEmbedderWithCustomWords::tokenize does it, for each prompt that AND joins; elsewhere BREAK and AND are words.
+        for (const auto& prompt : chunk > 0 ? atelier_joined_prompts(whole) : Words{{whole, 1.0f}}) {
+            if (chunk > 0) {
+                begin_chunk();
             }
-            const size_t count = engine.encode(word.first, token_count > 0 ? on_token : nullptr).size();
-            out->tokens += count;
-            out->places += count;
+            for (const auto& word : words_of(prompt.first, reading)) {
+                if (chunk > 0 && word.second == -1.0f && word.first == "BREAK") {
+                    begin_chunk();
+                    continue;
+                }
+                const size_t count = engine.encode(word.first, token_count > 0 ? on_token : nullptr).size();
+                out->tokens += count;
+                out->places += count;
+            }
         }
         return ATELIER_OK;
     });

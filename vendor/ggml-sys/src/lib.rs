@@ -574,7 +574,7 @@ pub struct atelier_token_word {
 pub struct atelier_token_counts {
     /// Those of its words.
     pub tokens: usize,
-    /// The same with the places that `BREAK` leaves empty.
+    /// The same with the places that `BREAK` and `AND` leave empty.
     pub places: usize,
 }
 

@@ -15,7 +15,9 @@ impl Recipe {
         let earlier = self.earlier_steps.iter().flat_map(|steps| [&steps.prompt, &steps.negative_prompt]);
         let mut prompts = earlier.chain([&self.prompt, &self.negative_prompt]);
         let mut loras = self.earlier_steps.iter().flat_map(|steps| &steps.loras).chain(&self.loras);
-        !self.guidance_ranges.is_empty() || loras.any(Lora::has_range) || prompts.any(|prompt| Prompt::parse(prompt).changes_over_steps())
+        // A window asks in each frame, and few prompts have brackets of steps.
+        let may_change = |prompt: &String| prompt.contains('[') && Prompt::parse(prompt).changes_over_steps();
+        !self.guidance_ranges.is_empty() || loras.any(Lora::has_range) || prompts.any(may_change)
     }
 
     /// Gives each range of steps its own words, LoRAs and guidance. `steps`: of the whole picture,

@@ -9,6 +9,7 @@ use crate::recipe::{
     CacheMode, ControlImage, GuidanceRange, Hires, ImageSource, InitImage, LatentUpscaler, Lora, LoraMode, Person, PlacementText,
     PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
+use crate::words::Prompt;
 
 mod options;
 
@@ -515,6 +516,22 @@ fn what_a_command_cannot_say_is_told() {
     assert!(!copied.line.contains("--mask") && !copied.line.contains("lora"), "{}", copied.line);
 }
 
+#[test]
+fn words_that_sd_cli_reads_otherwise_are_told_and_written_as_they_are() {
+    let told = |prompt: &str, files: &[FileRole]| {
+        let files = files.iter().map(|role| (*role, PathBuf::from("m"))).collect();
+        let written = write(&Recipe { prompt: prompt.into(), files, ..Recipe::default() });
+        assert_eq!(pasted(&written.line).recipe.prompt, prompt);
+        written.left_out.iter().map(|it| it.split(':').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let (clip, language_model, t5) = ([FileRole::Model], [FileRole::Diffusion, FileRole::Llm], [FileRole::Diffusion, FileRole::T5xxl]);
+    let (steps, weights, joined) = ("Words that change over the steps", "Weights of words", "Prompts joined by AND");
+    assert_eq!(told("a [lake:sea:0.4] (fog:1.2) AND rain :0.5", &clip), [steps, joined]);
+    assert_eq!(told("a [lake|sea] (fog:1.2) AND rain", &language_model), [steps, weights]);
+    assert_eq!(told("a (lake:1.2) AND fog", &t5), [""; 0]);
+    assert_eq!(told("a (lake) [fog], BAND", &clip), [""; 0]);
+}
+
 proptest! {
     #[test]
     fn a_recipe_comes_back_from_its_command(recipe in recipe()) {
@@ -535,7 +552,11 @@ proptest! {
 }
 
 fn recipe() -> impl Strategy<Value = Recipe> {
-    let text = || any::<String>().prop_filter("a tag is a LoRA", |text| !text.contains("<lora:"));
+    let is_plain = |text: &String| {
+        let prompt = Prompt::parse(text);
+        !(text.contains("<lora:") || prompt.changes_over_steps() || prompt.has_weights() || prompt.joined() > 0)
+    };
+    let text = move || any::<String>().prop_filter("a tag is a LoRA, and what sd-cli reads otherwise is told", is_plain);
     let path = || any::<String>().prop_filter("a file has a name", |name| !name.is_empty()).prop_map(PathBuf::from);
     let image = move || path().prop_map(ImageSource::File);
     let files = proptest::collection::btree_map(proptest::sample::select(FILE_FLAGS.map(|(role, _)| role).to_vec()), path(), 0..5);

@@ -8,6 +8,7 @@ use atelier_language::tr;
 use super::{FILE_FLAGS, HERE, defaults};
 use crate::placement::{BackendSpec, Module};
 use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, LoraMode, Person, Preprocessor, Recipe, Upscale};
+use crate::words::Prompt;
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if !negative_prompt.is_empty() {
         line.option("--negative-prompt", &negative_prompt);
     }
+    line.tell_of_words(recipe);
     line.option("--width", &recipe.width);
     line.option("--height", &recipe.height);
     line.option("--steps", &recipe.steps);
@@ -186,6 +188,19 @@ impl Builder {
         if let Some(value) = value {
             self.option(name, &value);
         }
+    }
+
+    /// Says what sd-cli reads in another way in prompts, which it is given as they are.
+    fn tell_of_words(&mut self, recipe: &Recipe) {
+        let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|text| Prompt::parse(text));
+        let [prompt, _] = &prompts;
+        let joins = recipe.reads_weights() && recipe.files.get(FileRole::T5xxl).is_none() && prompt.joined() > 0;
+        let all = [
+            (prompts.iter().any(Prompt::changes_over_steps), tr!("core-words-that-change-over")),
+            (prompts.iter().any(Prompt::has_weights) && !recipe.reads_weights(), tr!("core-weights-of-words-sd")),
+            (joins, tr!("core-prompts-joined-by-and")),
+        ];
+        self.left_out.extend(all.into_iter().filter(|(holds, _)| *holds).map(|(_, sentence)| sentence.to_owned()));
     }
 
     /// What guides and shortens the sampling.

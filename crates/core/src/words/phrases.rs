@@ -41,6 +41,8 @@ enum Mark {
     Comma,
     /// It ends a sentence.
     Stop,
+    /// `AND`: it goes with the whole of a prompt that it joins.
+    Join,
     /// It stays, whatever goes.
     Border,
 }
@@ -83,19 +85,35 @@ impl Prompt<'_> {
                 SpanKind::Open(_) => depth += 1,
                 SpanKind::Close(_) => depth = depth.saturating_sub(1),
                 SpanKind::Words if depth == 0 => self.marks_of_words(span.range.clone(), &mut marks),
-                SpanKind::Break | SpanKind::And | SpanKind::Json | SpanKind::Lora if depth == 0 => {
-                    marks.push((span.range.clone(), Mark::Border));
+                SpanKind::And if depth == 0 => {
+                    let join = self.join_of(span.range.clone());
+                    while marks.pop_if(|(range, _)| range.start >= join.start).is_some() {}
+                    let start = marks.last().map_or(0, |(range, _)| range.end).max(join.start);
+                    marks.push((start..join.end, Mark::Join));
                 }
+                SpanKind::Break | SpanKind::Json | SpanKind::Lora if depth == 0 => marks.push((span.range.clone(), Mark::Border)),
                 _ => {}
             }
         }
         marks
     }
 
+    /// `AND` with the blanks, line breaks and commas that are there for it alone.
+    fn join_of(&self, and: Range<usize>) -> Range<usize> {
+        let before = self.text.get(..and.start).unwrap_or_default();
+        let after = self.text.get(and.end..).unwrap_or_default();
+        let start = before.trim_end_matches(|letter: char| letter.is_whitespace() || letter == ',').len();
+        start..and.end + after.len() - after.trim_start().len()
+    }
+
     fn marks_of_words(&self, words: Range<usize>, marks: &mut Vec<(Range<usize>, Mark)>) {
         let start = words.start;
+        let joined_until = marks.last().map_or(0, |(range, _)| range.end);
         for (at, letter) in self.text.get(words).unwrap_or_default().char_indices() {
             let range = start + at..start + at + letter.len_utf8();
+            if range.start < joined_until {
+                continue;
+            }
             // A point within a number or a name ends nothing.
             let is_end = || self.text.get(range.end..).unwrap_or_default().chars().next().is_none_or(char::is_whitespace);
             let mark = match letter {
@@ -125,21 +143,24 @@ impl Prompt<'_> {
         weighed
     }
 
-    /// A part with the comma behind it, else with the one before it; a whole sentence with its end.
+    /// A part with the comma behind it, else with the one before it; a whole sentence with its end,
+    /// and the whole of a joined prompt with what joins it.
     fn cut_of_part(
         &self,
         part: &Range<usize>,
         before: Option<&(Range<usize>, Mark)>,
         after: Option<&(Range<usize>, Mark)>,
     ) -> Range<usize> {
-        let has_comma_behind = after.is_some_and(|(_, mark)| *mark == Mark::Comma);
-        let comma_before = before.filter(|(_, mark)| *mark == Mark::Comma && !has_comma_behind);
-        let cut = comma_before.map_or_else(
+        let is_joined_prompt = [before, after].into_iter().all(|it| it.is_none_or(|(_, mark)| *mark == Mark::Join));
+        let parting = if is_joined_prompt { Mark::Join } else { Mark::Comma };
+        let is_parted_behind = after.is_some_and(|(_, mark)| *mark == parting);
+        let parted_before = before.filter(|(_, mark)| *mark == parting && !is_parted_behind);
+        let cut = parted_before.map_or_else(
             || {
-                let end = after.filter(|(_, mark)| *mark != Mark::Border).map_or(part.end, |(range, _)| range.end);
+                let end = after.filter(|(_, mark)| [parting, Mark::Stop].contains(mark)).map_or(part.end, |(range, _)| range.end);
                 part.start..self.blanks_after(end)
             },
-            |(comma, _)| comma.start..part.end,
+            |(mark, _)| mark.start..part.end,
         );
         // Nothing ends in a blank.
         if cut.end == self.text.len() { self.blanks_before(cut.start)..cut.end } else { cut }
@@ -221,6 +242,16 @@ mod tests {
         check("", &[]);
         check("x {a, b|c} y, z", &[("x {a, b|c} y", "z"), ("z", "x {a, b|c} y")]);
         check("one BREAK two, three", &[("one", "BREAK two, three"), ("two", "one BREAK three"), ("three", "one BREAK two")]);
+    }
+
+    #[test]
+    fn a_joined_prompt_goes_with_what_joins_it_and_a_part_of_one_leaves_that() {
+        check("fog AND a lake :0.5", &[("fog", "a lake :0.5"), ("a lake :0.5", "fog")]);
+        check("a AND b AND\n\nc", &[("a", "b AND\n\nc"), ("b", "a AND c"), ("c", "a AND b")]);
+        check("a cat,\nAND a dog", &[("a cat", "a dog"), ("a dog", "a cat")]);
+        check("a, b AND c, d", &[("a", "b AND c, d"), ("b", "a AND c, d"), ("c", "a, b AND d"), ("d", "a, b AND c")]);
+        check("a AND AND b", &[("a", "AND b"), ("b", "a AND")]);
+        check("a AND", &[]);
     }
 
     #[test]

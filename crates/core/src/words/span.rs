@@ -45,7 +45,7 @@ pub enum SpanKind {
     Wildcard,
     /// `BREAK`: the words after it begin a chunk of CLIP's.
     Break,
-    /// `AND`: another prompt beside the first.
+    /// `AND`: another prompt beside the first, on models whose words CLIP reads.
     And,
     /// The bracket that opens this group.
     Open(usize),
@@ -196,6 +196,12 @@ impl<'a> Prompt<'a> {
     #[must_use]
     pub fn has_weights(&self) -> bool {
         self.groups.iter().any(|group| matches!(group.kind, GroupKind::Weight(_)))
+    }
+
+    /// Prompts that `AND` joins to the first.
+    #[must_use]
+    pub fn joined(&self) -> usize {
+        self.spans.iter().filter(|span| span.kind == SpanKind::And).count()
     }
 
     /// True where words change over the steps.

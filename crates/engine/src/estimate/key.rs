@@ -15,6 +15,9 @@ pub struct EstimateKey {
     /// Without prompts, and with an empty path for each picture whose size makes no difference.
     settings: Recipe,
     prompt_steps: [usize; 2],
+    /// Each prompt that `AND` joins to the first is another evaluation; the words that only contain
+    /// it are asked for once more than needed.
+    joined_prompts: usize,
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,
     /// What guidance adds to a step is counted apart.
@@ -43,7 +46,8 @@ impl EstimateKey {
         }
         settings.control = settings.control.map(|_| ControlImage::new(no_picture()));
         let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
-        Self { settings, prompt_steps, evaluations, mixes_guidance: recipe.mixes_guidance() }
+        let joined_prompts = recipe.prompt.matches("AND").count();
+        Self { settings, prompt_steps, joined_prompts, evaluations, mixes_guidance: recipe.mixes_guidance() }
     }
 
     /// True where both are of the same model's files.
@@ -113,6 +117,7 @@ mod tests {
             Recipe { guidance: 1.0, ..recipe.clone() },
             Recipe { threads: Some(3), ..recipe.clone() },
             Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
+            Recipe { prompt: "a lake AND fog".into(), ..recipe.clone() },
             Recipe { earlier_steps: vec![earlier], ..recipe.clone() },
         ] {
             assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));

@@ -39,7 +39,7 @@ pub(crate) enum Reading {
 pub(crate) struct TokenCounts {
     /// Those of its words.
     pub(crate) tokens: usize,
-    /// The same with the places that `BREAK` leaves empty.
+    /// The same with the places that `BREAK` and `AND` leave empty.
     pub(crate) places: usize,
 }
 
@@ -67,8 +67,8 @@ impl Tokenizer {
         NonNull::new(tokenizer).map(Self).ok_or_else(|| CallError::new("the engine made no tokenizer"))
     }
 
-    /// Counts the tokens of a prompt. `chunk`: tokens of a chunk, of which `BREAK` begins another
-    /// one; 0: it is a word. `embeddings`: texts that stand for so many tokens each.
+    /// Counts the tokens of a prompt. `chunk`: tokens of a chunk, of which `BREAK` and `AND` begin
+    /// another one; 0: they are words. `embeddings`: texts that stand for so many tokens each.
     pub(crate) fn count(
         &mut self,
         prompt: &str,

@@ -355,16 +355,22 @@ fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<Strin
 fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     /// As many phrases as the shim weighs (`emphasis.h`).
     const MAX_PHRASES: usize = 32;
+    /// As many prompts as the shim joins (`prompt_words.cpp`).
+    const MAX_JOINED: usize = 16;
     let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|prompt| Prompt::parse(prompt));
     let is_weight = |group: &&Group| matches!(group.kind, GroupKind::Weight(_));
     let weights = prompts.iter().map(|prompt| prompt.groups.iter().filter(is_weight).count()).max().unwrap_or_default();
     let has = |kind| prompts.iter().any(|prompt| prompt.spans.iter().any(|span| span.kind == kind));
     let reads_chunks = matches!(family, Family::Sd1 | Family::Sd2 | Family::Sdxl);
+    let [joined, in_negative] = prompts.each_ref().map(Prompt::joined);
+    // The pictures of a person follow a word of one prompt.
+    let joins = reads_chunks && recipe.person.images.is_empty();
     let all = [
         (weights > 0 && family == Family::Ideogram4, tr!("engine-this-models-text-encoder")),
         (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
         (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
-        (has(SpanKind::And), tr!("engine-and-does-not-join")),
+        ((joined > 0 && !joins) || in_negative > 0, tr!("engine-and-does-not-join")),
+        (joined >= MAX_JOINED && joins, tr!("engine-only-the-first-15")),
         (has(SpanKind::Lora), tr!("engine-a-loras-tag-is")),
     ];
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::conditions::{Conditions, ModelKey, median};
 use crate::protocol::MeasuredPlacement;
 use atelier_core::recipe::{ControlImage, PlacementText, Recipe, Sampler, StepCache};
+use atelier_core::words::Prompt;
 
 /// Placements that are kept, of all models and sizes.
 const MAX_TRIALS: usize = 300;
@@ -44,6 +45,9 @@ struct PictureKey {
     /// Pictures of a person.
     #[serde(default)]
     person: usize,
+    /// Prompts that are joined to the first.
+    #[serde(default)]
+    joined_prompts: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step_cache: Option<StepCache>,
     /// Start and end of the skip-layer guidance.
@@ -69,6 +73,7 @@ impl PictureKey {
             references: recipe.reference_images.len(),
             loras: recipe.loras.len(),
             person: recipe.person.images.len(),
+            joined_prompts: Prompt::parse(&recipe.prompt).joined(),
             step_cache: recipe.step_cache.clone(),
             skip_layers: recipe.skip_layers.as_ref().map(|skip| [skip.start, skip.end]),
             control: recipe.control.as_ref().map(|it| [it.start, it.end]).filter(|it| *it != [0.0, ControlImage::USUAL_END]),
@@ -124,5 +129,14 @@ mod tests {
         }
         let of = |width| trials.of(&[], &model, &Recipe { width, ..Recipe::default() }).len();
         assert_eq!((of(0), of(1), of(MAX_TRIALS as u32)), (0, 1, 1));
+    }
+
+    #[test]
+    fn joined_prompts_are_other_work() {
+        let (mut trials, model) = (Trials::default(), ModelKey::of(&ModelFiles::default()));
+        let of = |prompt: &str| Recipe { prompt: prompt.to_owned(), ..Recipe::default() };
+        trials.add(Vec::new(), model.clone(), &of("fog AND rain"), PlacementText::default(), 3.0);
+        let known = ["rain AND a lake", "fog", "fog AND rain AND a lake"].map(|prompt| trials.of(&[], &model, &of(prompt)).len());
+        assert_eq!(known, [1, 0, 0]);
     }
 }

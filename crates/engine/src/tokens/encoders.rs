@@ -34,7 +34,7 @@ pub(super) struct Encoder {
     pub(super) kind: TokenizerKind,
     pub(super) reading: Reading,
     pub(super) reach: Reach,
-    /// `BREAK` begins another chunk; elsewhere it is a word.
+    /// `BREAK` and `AND` begin another chunk; elsewhere they are words.
     breaks: bool,
 }
 
@@ -52,7 +52,7 @@ impl Encoder {
         EncoderTokens { encoder: self.name, tokens: counts.tokens, reach: self.reach, chunks }
     }
 
-    /// Tokens of a chunk that `BREAK` fills up; 0 where it does not.
+    /// Tokens of a chunk that `BREAK` and `AND` fill up; 0 where they do not.
     pub(super) const fn break_fills(&self) -> usize {
         match self.reach {
             Reach::Chunks(size) if self.breaks => size,

@@ -111,7 +111,7 @@ impl TokenCounter {
     }
 
     /// Where the chunks of an encoder after the first begin, or where it stops. `places`: tokens of
-    /// the whole prompt, with those that `BREAK` leaves empty.
+    /// the whole prompt, with those that `BREAK` and `AND` leave empty.
     fn borders(&mut self, encoder: &Encoder, prompt: &str, places: usize, embeddings: &Embeddings) -> Result<Vec<usize>, NotCounted> {
         let (size, most) = match encoder.reach {
             Reach::All => return Ok(Vec::new()),

@@ -23,6 +23,9 @@ fn clip_reads_75_tokens_a_chunk_and_each_border_is_a_word() {
     assert_eq!((long.main.tokens, long.main.chunks, long.borders), (160, 3, vec![75 * 4, 150 * 4]));
     let broken = count("a photo BREAK of a cat");
     assert_eq!((broken.main.tokens, broken.main.chunks, broken.borders), (5, 2, vec!["a photo BREAK ".len()]));
+    let joined = count("a photo AND a cat :0.5");
+    assert_eq!((joined.main.tokens, joined.main.chunks, joined.borders), (4, 2, vec!["a photo AND ".len()]));
+    assert_eq!(count("a BAND of cats").main.chunks, 1);
     assert_eq!(count(" ").main.tokens, 0);
     assert_eq!(count("cat ".repeat(2_000).trim()).borders.len(), MAX_BORDERS);
 }

@@ -90,6 +90,7 @@ engine-words-and-loras-do-not = Wörter, LoRAs und Guidance ändern sich nicht i
 engine-write-fewer-changes-in = Weniger Änderungen in eckigen Klammern schreiben oder weniger Schritte wählen.
 engine-and-does-not-join = AND verbindet hier keine Prompts: Es wird als Wort gelesen.
 engine-break-means-nothing-to = BREAK bedeutet diesem Modell nichts: Es liest es als Wort.
+engine-only-the-first-15 = Nur die ersten 15 AND verbinden Prompts: Der Text nach dem letzten davon ist ein Prompt.
 engine-the-first-32-weights = Die ersten 32 Gewichte des Prompts zählen; die Wörter danach werden ohne Gewicht gelesen.
 engine-this-models-text-encoder = Der Text-Encoder dieses Modells liest Klammern und Gewichte als Text.
 engine-upscaled-by-lanczos-in = Mit Lanczos anstelle von { $upscaler } hochskaliert: { $reason }.

@@ -78,6 +78,7 @@ engine-words-and-loras-do-not = Words, LoRAs and guidance do not change over the
 engine-write-fewer-changes-in = Write fewer changes in square brackets, or choose fewer steps.
 engine-and-does-not-join = AND does not join prompts here: it is read as a word.
 engine-break-means-nothing-to = BREAK means nothing to this model: it reads it as a word.
+engine-only-the-first-15 = Only the first 15 AND join prompts: the text after the last of them is one prompt.
 engine-the-first-32-weights = The first 32 weights of the prompt count; the words after them are read without.
 engine-this-models-text-encoder = This model's text encoder reads brackets and weights as text.
 engine-upscaled-by-lanczos-in = Upscaled by Lanczos in place of { $upscaler }: { $reason }.

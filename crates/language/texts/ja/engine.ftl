@@ -78,6 +78,7 @@ engine-words-and-loras-do-not = ステップの途中で語とLoRAとガイダ�
 engine-write-fewer-changes-in = 角括弧で書く変化を減らすか、ステップを減らしてください。
 engine-and-does-not-join = ここではANDはプロンプトをつなぎません：語として読まれます。
 engine-break-means-nothing-to = このモデルではBREAKに意味がありません：語として読まれます。
+engine-only-the-first-15 = プロンプトをつなぐANDは最初の15個だけです：その後の文は1つのプロンプトになります。
 engine-the-first-32-weights = 有効なのはプロンプトの最初の32個の重みです：それより後の語は重みなしで読まれます。
 engine-this-models-text-encoder = このモデルのテキストエンコーダーは、括弧と重みを文字として読みます。
 engine-upscaled-by-lanczos-in = { $upscaler }の代わりにLanczosでアップスケールしました：{ $reason }。

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::placement::Change;
 use atelier_core::recipe::{Lora, Recipe};
-use atelier_core::words::{take_loras, take_loras_if};
+use atelier_core::words::{lora_names, take_loras, take_loras_if};
 use atelier_library::lora_named;
 
 use super::NextRecipe;
@@ -16,7 +16,8 @@ impl NextRecipe {
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
     #[must_use]
     pub fn unknown_loras(&self) -> Vec<String> {
-        if !may_name_loras(&self.recipe.prompt) {
+        // Each command that makes a picture asks in each frame.
+        if lora_names(&self.recipe.prompt).all(|name| self.lora_named(name).is_some()) {
             return Vec::new();
         }
         let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
@@ -99,8 +100,7 @@ impl NextRecipe {
     }
 }
 
-/// False where a look at the letters tells that no tag is there: it is asked each frame, by each
-/// command that makes a picture.
+/// False where a look at the letters tells that no tag is there: it is asked each frame.
 fn may_name_loras(prompt: &str) -> bool {
     prompt.contains('<')
 }
@@ -155,6 +155,8 @@ mod tests {
         assert_eq!((resolved.prompt.as_str(), &resolved.loras[..]), ("a lake", &[Lora { end: 0.25, ..ink(0.5) }][..]));
         next.recipe.prompt = "a lake < sea".into();
         assert_eq!(*next.resolved_recipe(), next.recipe);
+        next.recipe.prompt = "a <lora:ink:0.5> lake {<lora:pen:1>|fog} # <lora:oil:1>".into();
+        assert_eq!(next.unknown_loras(), [""; 0], "these are not taken, or nobody knows yet whether they are");
     }
 
     #[test]
