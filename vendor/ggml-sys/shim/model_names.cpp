@@ -20,6 +20,9 @@ namespace {
 constexpr const char* DIFFUSION = "model.diffusion_model.";
 constexpr const char* DIFFUSERS = "unet.";
 
+// Tensors that say what a UNet predicts: in a file of a UNet alone the loader puts its prefix before them.
+constexpr const char* PREDICTION_MARKS[] = {"v_pred", "ztsnr", "edm_vpred.sigma_max"};
+
 constexpr const char* TEXT_ENCODERS  = "text_encoders.";
 constexpr const char* LANGUAGE_MODEL = "text_encoders.llm.";
 
@@ -255,6 +258,15 @@ bool name_diffusion(String2TensorStorage& tensors) {
 
 void adopt_names(String2TensorStorage& tensors) {
     name_diffusion(tensors);
+    for (const char* mark : PREDICTION_MARKS) {
+        const auto prefixed = tensors.find(std::string(DIFFUSION) + mark);
+        if (prefixed != tensors.end()) {
+            TensorStorage own = prefixed->second;
+            own.name          = mark;
+            tensors.erase(prefixed);
+            tensors[mark] = own;
+        }
+    }
     exchange_halves(tensors);
     name_sd3(tensors);
     for (const std::string& start : comfyui_language_models(tensors)) {
