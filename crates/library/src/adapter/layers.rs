@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::aliases::{self, Part, Slot};
 use crate::cache::IdentifiedFile;
 use crate::family::Family;
-use crate::kind::DIFFUSION_PREFIXES;
+use crate::kind::{DIFFUSION_PREFIXES, in_language_model};
 use atelier_core::recipe::FileRole;
 
 /// A layer with a weight.
@@ -225,7 +225,8 @@ fn slot_of(family: Family, role: FileRole, name: &str) -> Option<(Slot, &str)> {
         _ => None,
     };
     let diffusion = DIFFUSION_PREFIXES.iter().map(|prefix| (*prefix, Slot::Diffusion));
-    if let Some((slot, rest)) = diffusion.chain(PARTS).find_map(|(prefix, slot)| Some((slot, name.strip_prefix(prefix)?))) {
+    let of_prefix = diffusion.chain(PARTS).find_map(|(prefix, slot)| Some((slot, name.strip_prefix(prefix)?)));
+    if let Some((slot, rest)) = of_prefix.or_else(|| Some((Slot::Llm, in_language_model(name)?))) {
         return (role == FileRole::Model || of_role == Some(slot)).then_some((slot, rest));
     }
     match of_role {
