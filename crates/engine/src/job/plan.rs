@@ -362,7 +362,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     let reads_chunks = matches!(family, Family::Sd1 | Family::Sd2 | Family::Sdxl);
     let all = [
         (weights > 0 && family == Family::Ideogram4, tr!("engine-this-models-text-encoder")),
-        (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
+        (weights > MAX_PHRASES && family.reads_with_language_model(), tr!("engine-the-first-32-weights")),
         (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
         (has(SpanKind::And), tr!("engine-and-does-not-join")),
         (has(SpanKind::Lora), tr!("engine-a-loras-tag-is")),

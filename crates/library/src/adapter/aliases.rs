@@ -27,7 +27,7 @@ impl Slot {
             (Family::Sd1 | Family::Sd2 | Family::Svd | Family::Sdxl | Family::Sd3 | Family::Flux, 1) => Some(Self::ClipL),
             (Family::Sdxl | Family::Sd3, 2) => Some(Self::ClipG),
             (Family::Sd3, 3) | (Family::Flux, 2 | 3) | (Family::Chroma | Family::ChromaRadiance, _) => Some(Self::T5),
-            (_, 1) if family.needs().iter().any(|group| group.contains(&atelier_core::recipe::FileRole::Llm)) => Some(Self::Llm),
+            (_, 1) if family.reads_with_language_model() => Some(Self::Llm),
             _ => None,
         }
     }
