@@ -211,6 +211,7 @@ fn a_whole_model_of_comfyui_is_its_parts() {
     let dir = folder("layouts-comfyui");
     let parts = families::family("zimage-vae", &dir).unwrap().into_iter().map(|(key, mut part)| {
         if let (true, Part::Draft(draft)) = (key == "llm", &mut part) {
+            draft.add("logit_scale", &[1]);
             draft.add("lm_head.weight", &[4]);
             draft.add("visual.blocks.0.norm1.weight", &[4]);
         }
@@ -224,6 +225,7 @@ fn a_whole_model_of_comfyui_is_its_parts() {
     };
     let [module, llm, vae] = [FileRole::Diffusion, FileRole::Llm, FileRole::Vae].map(|role| parts.get(role).unwrap().to_owned());
     let decoder = renamed(&vae, &dir.join("decoder.safetensors"), |name| (!name.starts_with("encoder.")).then(|| name.to_owned())).unwrap();
+    let scale = renamed(&llm, &dir.join("scale.safetensors"), |name| (name == "logit_scale").then(|| name.to_owned())).unwrap();
     for scales in [None, Some(Scales::Whole), Some(Scales::Rows)] {
         let encoder = scales.map_or_else(
             || llm.clone(),
@@ -232,7 +234,9 @@ fn a_whole_model_of_comfyui_is_its_parts() {
         let in_parts = with(&parts, FileRole::Llm, encoder.clone());
         for (layout, start, vae) in [("whole", COMFYUI_LLM, &vae), ("decoder", "text_encoders.mistral3_24b.transformer.", &decoder)] {
             let path = dir.join(format!("{layout}-{scales:?}.safetensors"));
-            let model = joined(&[(DIFFUSION, &module), (start, &encoder), ("vae.", vae)], &path).unwrap();
+            // Beside the encoder, and not in it.
+            let beside = start.trim_end_matches("transformer.");
+            let model = joined(&[(DIFFUSION, &module), (start, &encoder), (beside, &scale), ("vae.", vae)], &path).unwrap();
             let whole = files(&[(FileRole::Model, model)]);
             let checked = check_files(&whole, &[]).unwrap_or_else(|problem| panic!("{layout}, {scales:?}: {problem}"));
             assert_eq!(checked.encodes_pictures, layout == "whole");
