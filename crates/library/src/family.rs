@@ -274,10 +274,11 @@ impl Family {
         }
     }
 
-    /// True where a language model reads its prompts, in a file of its own or not.
+    /// True where a language model beside the diffusion module reads its prompts, in a file of its
+    /// own or not.
     #[must_use]
     pub fn reads_with_language_model(self) -> bool {
-        self == Self::HidreamO1 || self.needs().iter().any(|group| group.contains(&FileRole::Llm))
+        self.needs().iter().any(|group| group.contains(&FileRole::Llm))
     }
 
     /// The language model it reads prompts with, for sentences.

@@ -206,7 +206,7 @@ pub fn xlabs(dir: &Path, base: &Path) -> io::Result<AdapterFiles> {
 
 /// Writes a module with these weights in the place of its own, in F32.
 fn write_merged(path: &Path, module: &SafeTensors<'_>, merged: &HashMap<String, Matrix>) -> io::Result<()> {
-    let bytes = |matrix: &Matrix| matrix.values.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let bytes = |matrix: &Matrix| matrix.values.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
     let merged: HashMap<&str, Vec<u8>> = merged.iter().map(|(name, matrix)| (name.as_str(), bytes(matrix))).collect();
     let views = module.tensors().into_iter().map(|(name, view)| match merged.get(name.as_str()) {
         Some(data) => Ok((name, TensorView::new(Dtype::F32, view.shape().to_vec(), data)?)),
