@@ -157,12 +157,14 @@ impl Layers {
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
         let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
+        // ComfyUI issue 4347: a trainer that ends each name with the sign between its parts.
+        let name = name.trim_end_matches('_');
         // ComfyUI names a language model after its kind: `text_encoders.qwen3_4b.transformer.model`.
         let of_llm = || {
             let (_, rest) = name.strip_prefix("text_encoders_")?.split_once("_transformer_")?;
             self.find_joined(rest, Some(Slot::Llm), MAX_PREFIXES)
         };
-        self.find_joined(&name, None, MAX_PREFIXES).or_else(of_llm)
+        self.find_joined(name, None, MAX_PREFIXES).or_else(of_llm)
     }
 
     fn find_joined(&self, name: &str, slot: Option<Slot>, prefixes_left: u32) -> Option<Place<'_>> {

@@ -68,6 +68,7 @@ const CASES: &[Case] = &[
         layers: &[
             "transformer.transformer_blocks.3.attn.add_v_proj",
             "lora_unet_transformer_blocks_3_attn_add_v_proj",
+            "lora_unet_transformer_blocks_3_attn_add_v_proj_",
             "transformer.double_blocks.3.txt_attn.qkv.2",
         ],
     },
