@@ -114,6 +114,8 @@ static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
         // XLabs' trainer changes the attention alone, and ComfyUI calls that the other way.
         Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_blocks.#.qkv"]) },
         Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_blocks.#.linear1_qkv"]) },
+        // What diffusers calls its matrices where it has joined them.
+        Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_transformer_blocks.#.attn.to_qkv"]) },
         row("single_blocks.#.linear2", &["single_blocks.#.proj"]),
         row(
             "single_blocks.#.linear1",
@@ -125,15 +127,16 @@ static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
             ],
         ),
     ];
-    for (number, stream, norm, mlp, [q, k, v], out) in [
-        (1, "img", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_out.0"),
-        (2, "txt", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_add_out"),
+    for (number, stream, norm, mlp, [q, k, v], joined, out) in [
+        (1, "img", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_qkv", "to_out.0"),
+        (2, "txt", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_added_qkv", "to_add_out"),
     ] {
         let engine = |rest: &str| format!("double_blocks.#.{stream}_{rest}");
         let other = |rest: &str| format!("transformer_blocks.#.{rest}");
         let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, single: Part::Whole });
         add("attn.qkv", [q, k, v].iter().map(|it| other(&format!("attn.{it}"))).collect());
         add("attn.proj", vec![other(&format!("attn.{out}"))]);
+        add("attn.qkv", vec![other(&format!("attn.{joined}"))]);
         // XLabs' trainer numbers the streams.
         add("attn.qkv", vec![format!("double_blocks.#.qkv_lora{number}")]);
         add("attn.proj", vec![format!("double_blocks.#.proj_lora{number}")]);
@@ -161,6 +164,7 @@ static Z_IMAGE: LazyLock<Vec<Row>> = LazyLock::new(|| {
             rows.push(Row { engine: name(engine), others: others.iter().map(|it| name(it)).collect(), single: Part::Whole });
         };
         add("qkv", &["to_q", "to_k", "to_v"]);
+        add("qkv", &["to_qkv"]);
         add("out", &["to_out.0"]);
         add("out", &["to_out"]);
         add("q_norm", &["norm_q"]);
@@ -181,15 +185,16 @@ static SD3: LazyLock<Vec<Row>> = LazyLock::new(|| {
         row("final_layer.linear", &["proj_out"]),
         swapped("final_layer.adaLN_modulation.1", "norm_out.linear"),
     ];
-    for (block, norm, mlp, [q, k, v], out) in [
-        ("x_block", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_out.0"),
-        ("context_block", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_add_out"),
+    for (block, norm, mlp, [q, k, v], joined, out) in [
+        ("x_block", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_qkv", "to_out.0"),
+        ("context_block", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_added_qkv", "to_add_out"),
     ] {
         let engine = |rest: &str| format!("joint_blocks.#.{block}.{rest}");
         let other = |rest: &str| format!("transformer_blocks.#.{rest}");
         let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, single: Part::Whole });
         for attention in ["attn", "attn2"] {
             add(&format!("{attention}.qkv"), [q, k, v].iter().map(|it| other(&format!("{attention}.{it}"))).collect());
+            add(&format!("{attention}.qkv"), vec![other(&format!("{attention}.{joined}"))]);
             add(&format!("{attention}.proj"), vec![other(&format!("{attention}.{out}"))]);
         }
         add("adaLN_modulation.1", vec![other(&format!("{norm}.linear"))]);

@@ -78,7 +78,11 @@ const CASES: &[Case] = &[
         model: &[("double_blocks.3.txt_attn.qkv.weight", &[96, 32]), ("txt_in.weight", &[32, 64])],
         size: (96, 32, 1),
         place: "model.diffusion_model.double_blocks.3.txt_attn.qkv.weight#0",
-        layers: &["double_blocks.3.processor.qkv_lora2", "diffusion_model.double_blocks.3.processor.qkv_lora2"],
+        layers: &[
+            "double_blocks.3.processor.qkv_lora2",
+            "diffusion_model.double_blocks.3.processor.qkv_lora2",
+            "transformer.transformer_blocks.3.attn.to_added_qkv",
+        ],
     },
     Case {
         family: Family::Flux,
@@ -94,7 +98,12 @@ const CASES: &[Case] = &[
         model: &[("single_blocks.2.linear1.weight", &[224, 32]), ("double_blocks.0.x", &[8]), ("txt_in.weight", &[32, 64])],
         size: (96, 32, 1),
         place: "model.diffusion_model.single_blocks.2.linear1.weight#0",
-        layers: &["single_blocks.2.processor.qkv", "diffusion_model.single_blocks.2.linear1_qkv", "lora_unet_single_blocks_2_linear1_qkv"],
+        layers: &[
+            "single_blocks.2.processor.qkv",
+            "diffusion_model.single_blocks.2.linear1_qkv",
+            "lora_unet_single_blocks_2_linear1_qkv",
+            "lycoris_single_transformer_blocks_2_attn_to_qkv",
+        ],
     },
     Case {
         family: Family::Flux,
@@ -123,6 +132,22 @@ const CASES: &[Case] = &[
         size: (32, 32, 1),
         place: "model.diffusion_model.joint_blocks.0.x_block.attn.qkv.weight#0",
         layers: &["transformer.transformer_blocks.0.attn.to_q", "lora_transformer_transformer_blocks_0_attn_to_q"],
+    },
+    Case {
+        family: Family::Sd3,
+        role: FileRole::Model,
+        model: &[("model.diffusion_model.joint_blocks.0.context_block.attn.qkv.weight", &[96, 32])],
+        size: (96, 32, 1),
+        place: "model.diffusion_model.joint_blocks.0.context_block.attn.qkv.weight#0",
+        layers: &["transformer.transformer_blocks.0.attn.to_added_qkv", "lora_unet_joint_blocks_0_context_block_attn_qkv"],
+    },
+    Case {
+        family: Family::ZImage,
+        role: FileRole::Diffusion,
+        model: &[("context_refiner.1.attention.qkv.weight", &[768, 256]), ("cap_embedder.0.weight", &[16])],
+        size: (768, 256, 1),
+        place: "model.diffusion_model.context_refiner.1.attention.qkv.weight#0",
+        layers: &["lycoris_context_refiner_1_attention_to_qkv", "diffusion_model.context_refiner.1.attention.qkv"],
     },
     Case {
         family: Family::Chroma,
