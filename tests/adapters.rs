@@ -14,7 +14,7 @@ use atelier_core::recipe::{FileRole, Lora, LoraMode, ModelFiles, PlacementText, 
 use atelier_engine::Event;
 use support::alone::alone;
 use support::{distance, folder, recipe};
-use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, SdxlNames, sd15, sdxl, zimage};
+use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, SdxlNames, sd15, sdxl, xlabs, zimage};
 use testkit::families;
 use testkit::layouts::{Form, Scales, fp8, renamed, with_last_bytes, with_metadata};
 use testkit::tiny;
@@ -111,6 +111,25 @@ fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
             assert!(ratio < 0.15, "{kind:?}, {lora_mode}: {ratio}");
         }
         std::fs::remove_file(&written.merged).unwrap();
+    }
+}
+
+/// Its layers of a single block stand for a part of a fused weight, and for a whole one.
+#[test]
+fn a_lora_of_xlabs_trainer_is_the_change_merged_by_hand() {
+    let it = alone("GPU0:4,GPU1:4");
+    let dir = folder("adapters-xlabs");
+    let parts = families::reading("flux").into_iter();
+    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let written = xlabs(&dir, base.get(FileRole::Diffusion).unwrap()).unwrap();
+    for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
+        let run = |files: &ModelFiles, loras: &[Lora]| {
+            let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, steps: 1, ..recipe() });
+            assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{lora_mode}: all of it is used");
+            said.pixels().to_vec()
+        };
+        let ratio = ratio(run, &base, &written);
+        assert!(ratio < 0.15, "{lora_mode}: {ratio}");
     }
 }
 

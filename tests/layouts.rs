@@ -13,9 +13,11 @@ use support::engine::Engine;
 use support::{folder, recipe};
 use testkit::families::{self, Part};
 use testkit::gguf_forms::{GgufForm, convert, split};
-use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, diffusers_zimage, fp8, renamed, sharded};
+use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, diffusers_zimage, fp8, joined, renamed, sharded};
 
 const DIFFUSION: &str = "model.diffusion_model.";
+/// Beginning of Z-Image's text encoder in a whole model of `ComfyUI`.
+const COMFYUI_LLM: &str = "text_encoders.qwen3_4b.transformer.";
 
 /// A layout: a name, and the files of the model in it.
 type Layout = (&'static str, ModelFiles);
@@ -100,6 +102,8 @@ fn layouts_of_zimage(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     let gguf = convert(module, &dir.join("module.gguf"), "lumina2", GgufForm::Plain).unwrap();
     let of_module = split(module, dir, "module", "lumina2", 2).unwrap();
     let of_llm = split(llm, dir, "llm", "qwen3", 3).unwrap();
+    let comfyui = joined(&[(DIFFUSION, module), (COMFYUI_LLM, llm)], &dir.join("comfyui.safetensors")).unwrap();
+    let taesd = whole.get(FileRole::Taesd).unwrap().to_owned();
     vec![
         ("diffusers' names", with(whole, FileRole::Diffusion, diffusers)),
         ("diffusers' names in shards", with(whole, FileRole::Diffusion, index)),
@@ -107,6 +111,7 @@ fn layouts_of_zimage(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
         ("split GGUF, by its first file", with(whole, FileRole::Diffusion, &of_module[0])),
         ("split GGUF, by its last file", with(whole, FileRole::Diffusion, &of_module[1])),
         ("a text encoder in split GGUF", with(whole, FileRole::Llm, &of_llm[0])),
+        ("ComfyUI's module and text encoder in one", files(&[(FileRole::Model, comfyui), (FileRole::Taesd, taesd)])),
     ]
 }
 
@@ -195,6 +200,49 @@ fn fp8_is_computed_as_the_values_that_it_means_in_every_part() {
             let converted = with(Form::Stored, Some(TensorType::Q8_0));
             assert_eq!(converted, with(Form::Computed, Some(TensorType::Q8_0)), "{role:?}, {scales:?}: scales count before the conversion");
             assert_ne!(converted, stored, "{role:?}, {scales:?}");
+        }
+    }
+}
+
+/// The text encoder stands under its kind, with what belongs to no picture.
+#[test]
+fn a_whole_model_of_comfyui_is_its_parts() {
+    let engine = Engine::start();
+    let dir = folder("layouts-comfyui");
+    let parts = families::family("zimage-vae", &dir).unwrap().into_iter().map(|(key, mut part)| {
+        if let (true, Part::Draft(draft)) = (key == "llm", &mut part) {
+            draft.add("logit_scale", &[1]);
+            draft.add("lm_head.weight", &[4]);
+            draft.add("visual.blocks.0.norm1.weight", &[4]);
+        }
+        (FileRole::from_key(key).unwrap(), part.write(&dir, key).unwrap())
+    });
+    let parts: ModelFiles = parts.collect();
+    let run = |files: &ModelFiles, weight_type| {
+        let said = engine.run(&Recipe { files: files.clone(), weight_type, steps: 1, prompt: "a lake".into(), ..recipe() });
+        assert!(said.pictures()[0].notes.iter().all(|note| !note.sentence.contains("left")), "{:?}", said.pictures()[0].notes);
+        said.pixels().to_vec()
+    };
+    let [module, llm, vae] = [FileRole::Diffusion, FileRole::Llm, FileRole::Vae].map(|role| parts.get(role).unwrap().to_owned());
+    let decoder = renamed(&vae, &dir.join("decoder.safetensors"), |name| (!name.starts_with("encoder.")).then(|| name.to_owned())).unwrap();
+    let scale = renamed(&llm, &dir.join("scale.safetensors"), |name| (name == "logit_scale").then(|| name.to_owned())).unwrap();
+    for scales in [None, Some(Scales::Whole), Some(Scales::Rows)] {
+        let encoder = scales.map_or_else(
+            || llm.clone(),
+            |scales| fp8(&llm, &dir.join(format!("llm-{scales:?}.safetensors")), scales, Form::Stored).unwrap(),
+        );
+        let in_parts = with(&parts, FileRole::Llm, encoder.clone());
+        for (layout, start, vae) in [("whole", COMFYUI_LLM, &vae), ("decoder", "text_encoders.mistral3_24b.transformer.", &decoder)] {
+            let path = dir.join(format!("{layout}-{scales:?}.safetensors"));
+            // Beside the encoder, and not in it.
+            let beside = start.trim_end_matches("transformer.");
+            let model = joined(&[(DIFFUSION, &module), (start, &encoder), (beside, &scale), ("vae.", vae)], &path).unwrap();
+            let whole = files(&[(FileRole::Model, model)]);
+            let checked = check_files(&whole, &[]).unwrap_or_else(|problem| panic!("{layout}, {scales:?}: {problem}"));
+            assert_eq!(checked.encodes_pictures, layout == "whole");
+            for weight_type in [None, Some(TensorType::Q8_0)] {
+                assert_eq!(run(&whole, weight_type), run(&in_parts, weight_type), "{layout}, {scales:?}, {weight_type:?}");
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use atelier_media::read_metadata;
 use support::engine::Engine;
 use support::{files, folder, recipe};
 use testkit::families;
+use testkit::layouts::joined;
 
 /// Stable Diffusion 1.5 in small, whose encoder tells words apart.
 fn clip() -> Recipe {
@@ -34,6 +35,16 @@ fn clip() -> Recipe {
 /// A small model whose encoder is a language model.
 fn language_model() -> Recipe {
     Recipe { steps: 1, ..recipe() }
+}
+
+/// The same with the language model in the file of the diffusion module.
+fn whole_language_model() -> Recipe {
+    let parts = recipe().files;
+    let [module, llm, taesd] = [FileRole::Diffusion, FileRole::Llm, FileRole::Taesd].map(|role| parts.get(role).unwrap());
+    let modules = [("model.diffusion_model.", module), ("text_encoders.qwen3_4b.transformer.", llm)];
+    let model = joined(&modules, &folder("whole").join("whole.safetensors")).unwrap();
+    let files = [(FileRole::Model, model), (FileRole::Taesd, taesd.to_owned())].into_iter().collect();
+    Recipe { files, ..language_model() }
 }
 
 struct Studio {
@@ -175,6 +186,8 @@ fn words_that_mean_something_to_other_models_are_told() {
     // These mean the same to every model: words that change over the steps.
     assert_eq!(["[a:b:0.5]", "[a|b]"].map(|prompt| studio.notes(prompt)), [Vec::<String>::new(), Vec::new()]);
     assert!(told(&"(a:2) ".repeat(33), "first 32 weights") && !told(&"(a:2) ".repeat(32), "first 32 weights"));
+    let notes = Studio::new(whole_language_model()).notes(&"(a:2) ".repeat(33));
+    assert!(notes.iter().any(|note| note.contains("first 32 weights")), "{notes:?}");
 }
 
 #[test]

@@ -24,19 +24,14 @@ const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);
 /// A change of vectors that are looked up, which no product of matrices is.
 pub(crate) const EMBEDDING_TABLE: &str = "LoRA of an embedding table";
 const OWN_BIAS: Ending = Unknown("LoRA with biases");
-const OF_XLABS: Ending = Unknown("LoRA of XLabs' trainer");
 
 /// Longer ones before those they end with.
-const ENDINGS: [(&str, Ending); 69] = [
+const ENDINGS: [(&str, Ending); 65] = [
     (".lora_linear_layer.down.weight", DOWN),
     (".lora_linear_layer.up.weight", UP),
     ("_lora.down.weight", DOWN),
     ("_lora.up.weight", UP),
     ("_lora.mid.weight", MIDDLE),
-    ("_lora1.down.weight", OF_XLABS),
-    ("_lora1.up.weight", OF_XLABS),
-    ("_lora2.down.weight", OF_XLABS),
-    ("_lora2.up.weight", OF_XLABS),
     (".lora.down.weight", DOWN),
     (".lora.up.weight", UP),
     (".lora.mid.weight", MIDDLE),
@@ -116,6 +111,11 @@ const NAMED: [(&str, Ending); 12] = [
     (".boft_R", Unknown("BOFT")),
 ];
 
+/// How XLabs' trainer ends the names of its layers in a block of two streams; the number is the
+/// stream's, and stays a part of the layer's name.
+const OF_STREAMS: [&str; 2] = ["_lora1", "_lora2"];
+const HALVES_OF_STREAMS: [(&str, Ending); 2] = [(".down.weight", DOWN), (".up.weight", UP)];
+
 /// Scales of the tensor before them, and what lies beside it as they do.
 const COMPANIONS: [&str; 5] = [".scale_weight", ".weight_scale", ".scale_input", ".input_scale", ".comfy_quant"];
 
@@ -130,6 +130,13 @@ pub(crate) fn split(name: &str) -> Option<(&str, Ending)> {
         Some((layer, *ending))
     };
     if let Some(found) = ENDINGS.iter().find_map(ends).or_else(|| NAMED.iter().find_map(ends)) {
+        return Some(found);
+    }
+    let of_stream = |(end, ending): &(&str, Ending)| {
+        let layer = name.strip_suffix(end).filter(|layer| OF_STREAMS.iter().any(|stream| layer.ends_with(stream)))?;
+        Some((layer, *ending))
+    };
+    if let Some(found) = HALVES_OF_STREAMS.iter().find_map(of_stream) {
         return Some(found);
     }
     if let Some((before, _)) = name.strip_suffix(".bias").and_then(|it| it.rsplit_once('.'))
@@ -176,7 +183,9 @@ mod tests {
             ("a.hra_u.weight", "a", Unknown("HRA")),
             ("a.lora_E", "a", Unknown("AdaLoRA")),
             ("a.lora_E.default", "a", Unknown("AdaLoRA")),
-            ("double_blocks.0.processor.qkv_lora1.down.weight", "double_blocks.0.processor.qkv", OF_XLABS),
+            ("double_blocks.0.processor.qkv_lora1.down.weight", "double_blocks.0.processor.qkv_lora1", DOWN),
+            ("double_blocks.0.processor.proj_lora2.up.weight", "double_blocks.0.processor.proj_lora2", UP),
+            ("single_blocks.0.processor.qkv_lora.up.weight", "single_blocks.0.processor.qkv", UP),
             ("a.lora_B.default.bias", "a", OWN_BIAS),
             ("a.embed_tokens.lora_embedding_A", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),
             ("a.embed_tokens.lora_embedding_B.default", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),
@@ -191,6 +200,7 @@ mod tests {
             "alpha",
             "model.layers.0.mlp.b1.weight",
             "a.lora_down.scale_weight",
+            "encoder.0.down.weight",
         ] {
             assert!(!is_of_adapter(name), "{name}");
         }

@@ -13,7 +13,7 @@ use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
 use super::heads;
-use super::kind::{DIFFUSION_PREFIXES, PHOTOMAKER_V2};
+use super::kind::{DIFFUSION_PREFIXES, PHOTOMAKER_V2, VAE_PREFIXES};
 use super::problem::Problem;
 use super::shards;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
@@ -96,8 +96,7 @@ impl HeaderCache {
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
-        let encodes_pictures =
-            set.known(FileRole::Vae).is_none_or(|known| known.header.tensors.iter().any(|it| it.name.contains("encoder.")));
+        let encodes_pictures = set.encodes_pictures();
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
         Ok(Checked {
             family,
@@ -220,6 +219,26 @@ impl Set {
         [FileRole::Diffusion, FileRole::Model].into_iter().find(|role| self.files.contains_key(role))
     }
 
+    /// The role whose file has the language model: one of its own, else the whole model's.
+    fn language_model_role(&self) -> FileRole {
+        let has_one = |known: &IdentifiedFile| known.kind.contains.contains(&FileRole::Llm);
+        let is_in_whole = !self.files.contains_key(&FileRole::Llm) && self.known(FileRole::Model).is_some_and(has_one);
+        if is_in_whole { FileRole::Model } else { FileRole::Llm }
+    }
+
+    /// False where the VAE that decodes has no encoder.
+    fn encodes_pictures(&self) -> bool {
+        let is_of_vae = |name: &str| VAE_PREFIXES.iter().any(|start| name.starts_with(start));
+        let has_encoder = |known: &IdentifiedFile, is_whole: bool| {
+            known.header.tensors.iter().any(|it| it.name.contains("encoder.") && (!is_whole || is_of_vae(&it.name)))
+        };
+        if let Some(vae) = self.known(FileRole::Vae) {
+            return has_encoder(vae, false);
+        }
+        let whole = self.known(FileRole::Model).filter(|known| known.kind.contains.contains(&FileRole::Vae));
+        self.files.contains_key(&FileRole::Taesd) || whole.is_none_or(|known| has_encoder(known, true))
+    }
+
     fn family(&self) -> Result<Family, Problem> {
         let Some((role, kind)) = self.main_role().and_then(|role| self.known(role).map(|known| (role, &known.kind))) else {
             return Err(Problem::new(tr!("library-no-model-is-chosen"), tr!("library-choose-a-full-model")));
@@ -269,22 +288,18 @@ impl Set {
     }
 
     fn check_text_encoder(&self, family: Family) -> Result<(), Problem> {
+        let llm = self.language_model_role();
         if let Some(needed) = family.tokens()
-            && let Some(known) = self.known(FileRole::Llm)
-            && known.kind.vocabulary.is_some_and(|rows| rows < needed)
+            && let Some(vocabulary) = self.known(llm).and_then(|it| it.kind.vocabulary)
+            && vocabulary < needed
         {
             return Err(Problem::new(
-                tr!(
-                    "library-knows-words-and-the",
-                    name = self.name(FileRole::Llm),
-                    vocabulary = known.kind.vocabulary.unwrap_or(0),
-                    family = family.label(),
-                    needed
-                ),
+                tr!("library-knows-words-and-the", name = self.name(llm), vocabulary, family = family.label(), needed),
                 right_encoder(family),
             ));
         }
-        if let Some((role, needed)) = self.main_role().and_then(|it| self.known(it)).and_then(|it| expected_width(&it.header, family))
+        let expected = self.main_role().and_then(|it| self.known(it)).and_then(|it| expected_width(&it.header, family));
+        if let Some((role, needed)) = expected.map(|(role, needed)| (if role == FileRole::Llm { llm } else { role }, needed))
             && let Some(width) = self.known(role).and_then(|it| it.kind.text_width)
             && width != needed
         {

@@ -274,6 +274,13 @@ impl Family {
         }
     }
 
+    /// True where a language model beside the diffusion module reads its prompts, in a file of its
+    /// own or not.
+    #[must_use]
+    pub fn reads_with_language_model(self) -> bool {
+        self.needs().iter().any(|group| group.contains(&FileRole::Llm))
+    }
+
     /// The language model it reads prompts with, for sentences.
     pub(crate) const fn language_model(self) -> Option<&'static str> {
         match self {

@@ -58,6 +58,16 @@ pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
 /// All prefixes that its tensors have in files, of themselves alone too.
 pub(crate) const DIFFUSION_PREFIXES: [&str; 4] = [DIFFUSION_PREFIX, "unet.", "diffusion_model.", "transformer."];
 
+/// Prefixes of the VAE's tensors in a whole model.
+pub(crate) const VAE_PREFIXES: [&str; 2] = ["first_stage_model.", "vae."];
+
+/// The name within its module of a tensor of a language model that a whole model of `ComfyUI` keeps
+/// under its kind, as in `text_encoders.qwen3_4b.transformer.model.norm.weight`.
+pub(crate) fn in_language_model(name: &str) -> Option<&str> {
+    let (_, rest) = name.strip_prefix("text_encoders.")?.split_once(".transformer.")?;
+    rest.starts_with("model.").then_some(rest)
+}
+
 /// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of
 /// stable-diffusion.cpp).
 pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
@@ -174,7 +184,7 @@ impl<'a> Tensors<'a> {
         if self.any_contains("context_refiner") || self.any_contains("layers.0.attention.") || self.any_contains("layers_0_attention_") {
             return Some(Family::ZImage);
         }
-        if self.any_contains("double_blocks") || self.any_contains("single_transformer_blocks") {
+        if ["double_blocks", "single_blocks", "single_transformer_blocks"].iter().any(|it| self.any_contains(it)) {
             return Some(Family::Flux);
         }
         let context =
@@ -287,7 +297,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn describe_diffusion(&self, kind: &mut FileKind, family: Family, variant: &str) {
-        const PARTS: [(&str, FileRole); 10] = [
+        const PARTS: [(&str, FileRole); 8] = [
             ("cond_stage_model.1.", FileRole::ClipG),
             ("conditioner.embedders.1.", FileRole::ClipG),
             ("text_encoders.clip_g.", FileRole::ClipG),
@@ -295,8 +305,6 @@ impl<'a> Tensors<'a> {
             ("text_encoders.clip_l.", FileRole::ClipL),
             ("text_encoders.t5xxl.", FileRole::T5xxl),
             ("text_encoders.llm.", FileRole::Llm),
-            ("first_stage_model.", FileRole::Vae),
-            ("vae.", FileRole::Vae),
             ("tae.", FileRole::Taesd),
         ];
         kind.family = Some(family);
@@ -305,8 +313,12 @@ impl<'a> Tensors<'a> {
         kind.reads_control = [CONTROL, FLEX_2].contains(&variant);
         kind.contains.push(FileRole::Diffusion);
         let clip_l = self.names().any(|it| it.starts_with("cond_stage_model.") && !it.starts_with("cond_stage_model.1."));
+        // The engine takes it for one where it has this table.
+        let llm = self.names().any(|it| in_language_model(it) == Some("model.embed_tokens.weight"));
+        let vae = VAE_PREFIXES.iter().any(|start| self.any_starts(start));
         let parts = PARTS.iter().filter(|(start, _)| self.any_starts(start)).map(|(_, role)| *role);
-        for role in parts.chain(clip_l.then_some(FileRole::ClipL)) {
+        let others = [(llm, FileRole::Llm), (vae, FileRole::Vae), (clip_l, FileRole::ClipL)];
+        for role in parts.chain(others.into_iter().filter_map(|(is_there, role)| is_there.then_some(role))) {
             if !kind.contains.contains(&role) {
                 kind.contains.push(role);
             }

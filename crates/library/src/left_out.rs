@@ -38,7 +38,7 @@ const UNETS: &[Family] = &[Family::Sd1, Family::Sd2, Family::Sdxl, Family::Svd];
 const CLIPS: &[Family] = &[Family::Sd1, Family::Sd2, Family::Sdxl, Family::Svd, Family::Sd3, Family::Flux];
 const T5S: &[Family] = &[Family::Sd3, Family::Flux, Family::Chroma, Family::ChromaRadiance, Family::Pid, Family::Wan];
 
-const HARMLESS: [Harmless; 52] = [
+const HARMLESS: [Harmless; 54] = [
     // Marks, whose name is what they say; the engine reads those that change something.
     any(End, "scaled_fp8"),
     any(Beginning, "v_pred"),
@@ -74,6 +74,9 @@ const HARMLESS: [Harmless; 52] = [
     of(UNETS, Beginning, "denoiser."),
     // Comparison of a text with a picture: no picture is made from it.
     of(CLIPS, Anywhere, "logit_scale"),
+    // ComfyUI keeps one with every encoder of a whole model.
+    any(Beginning, "text_encoders.t5xxl.logit_scale"),
+    any(Beginning, "text_encoders.llm.logit_scale"),
     of(CLIPS, Anywhere, "vision_model."),
     of(CLIPS, Anywhere, "visual_projection"),
     of(CLIPS, Anywhere, "model.visual."),
@@ -159,6 +162,8 @@ mod tests {
         assert_eq!(count(Family::ZImage, &of_unets), 2, "it has no schedule of this kind, and no CLIP");
         assert_eq!(count(Family::QwenImage, &["text_encoders.llm.visual.blocks.0.attn.qkv.weight", "text_encoders.llm.lm_head.weight"]), 0);
         assert_eq!(count(Family::Flux, &["text_encoders.t5xxl.transformer.encoder.embed_tokens.weight", "scaled_fp8"]), 0);
+        assert_eq!(count(Family::Chroma, &["text_encoders.t5xxl.logit_scale"]), 0);
+        assert_eq!(count(Family::ZImage, &["text_encoders.llm.logit_scale", "text_encoders.llm.model.logit_scale"]), 1);
     }
 
     /// Weights of the parts that models are made of, in the engine's names, which no family may lose

@@ -1,5 +1,5 @@
-//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage) and for a
-//! UNet, each beside the module with the same change merged by hand.
+//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage), for a
+//! UNet and for Flux, each beside the module with the same change merged by hand.
 
 use std::collections::HashMap;
 use std::io;
@@ -159,14 +159,60 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
     let files =
         AdapterFiles { adapter: dir.join(format!("{kind:?}.safetensors")), merged: dir.join(format!("{kind:?}-merged.safetensors")) };
     write_halves(&files.adapter, &adapter)?;
-    let merged: HashMap<String, Vec<u8>> =
-        merged.into_iter().map(|(name, matrix)| (name, matrix.values.iter().flat_map(|it| it.to_le_bytes()).collect())).collect();
-    let views = module.tensors().into_iter().map(|(name, view)| match merged.get(&name) {
+    write_merged(&files.merged, &module, &merged)?;
+    Ok(files)
+}
+
+/// Writes a LoRA as XLabs' trainer does for the first blocks of the Flux at `base`, which has F16
+/// matrices, into `dir`, and the module with its change.
+///
+/// # Errors
+/// Files that cannot be read or written, or another module.
+pub fn xlabs(dir: &Path, base: &Path) -> io::Result<AdapterFiles> {
+    /// The trainer's name and the layer's.
+    const LAYERS: [(&str, &str); 6] = [
+        ("double_blocks.0.processor.qkv_lora1", "double_blocks.0.img_attn.qkv"),
+        ("double_blocks.0.processor.qkv_lora2", "double_blocks.0.txt_attn.qkv"),
+        ("double_blocks.0.processor.proj_lora1", "double_blocks.0.img_attn.proj"),
+        ("double_blocks.0.processor.proj_lora2", "double_blocks.0.txt_attn.proj"),
+        ("single_blocks.0.processor.qkv_lora", "single_blocks.0.linear1"),
+        ("single_blocks.0.processor.proj_lora", "single_blocks.0.linear2"),
+    ];
+    let bytes = std::fs::read(base)?;
+    let module = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let mut merged: HashMap<String, Matrix> = HashMap::new();
+    let mut adapter = Vec::new();
+    for (theirs, ours) in LAYERS {
+        let weight_name = format!("{ours}.weight");
+        let view = module.tensor(&weight_name).map_err(io::Error::other)?;
+        let columns = view.shape()[1];
+        let mut whole = Matrix { columns, values: halves(view.data()) };
+        // A single block has more rows after those of its attention.
+        let rows = if theirs.contains("qkv") { 3 * columns } else { whole.rows() };
+        let down = Matrix::random(&format!("{theirs} down"), RANK, columns, 1.0 / (columns as f32).sqrt());
+        let up = Matrix::random(&format!("{theirs} up"), rows, RANK, 0.25);
+        for (own, change) in whole.values.iter_mut().zip(up.product(&down).values) {
+            *own += change;
+        }
+        merged.insert(weight_name, whole);
+        adapter.push((format!("{theirs}.down.weight"), vec![RANK, columns], down.values));
+        adapter.push((format!("{theirs}.up.weight"), vec![rows, RANK], up.values));
+    }
+    let files = AdapterFiles { adapter: dir.join("xlabs.safetensors"), merged: dir.join("xlabs-merged.safetensors") };
+    write_halves(&files.adapter, &adapter)?;
+    write_merged(&files.merged, &module, &merged)?;
+    Ok(files)
+}
+
+/// Writes a module with these weights in the place of its own, in F32.
+fn write_merged(path: &Path, module: &SafeTensors<'_>, merged: &HashMap<String, Matrix>) -> io::Result<()> {
+    let bytes = |matrix: &Matrix| matrix.values.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    let merged: HashMap<&str, Vec<u8>> = merged.iter().map(|(name, matrix)| (name.as_str(), bytes(matrix))).collect();
+    let views = module.tensors().into_iter().map(|(name, view)| match merged.get(name.as_str()) {
         Some(data) => Ok((name, TensorView::new(Dtype::F32, view.shape().to_vec(), data)?)),
         None => Ok((name, view)),
     });
-    write(&files.merged, views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>().map_err(io::Error::other)?)?;
-    Ok(files)
+    write(path, views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>().map_err(io::Error::other)?)
 }
 
 fn write<N: AsRef<str> + Ord + std::fmt::Display>(path: &Path, views: Vec<(N, TensorView<'_>)>) -> io::Result<()> {

@@ -24,6 +24,22 @@ pub fn renamed(from: &Path, to: &Path, name: impl Fn(&str) -> Option<String>) ->
     Ok(to.to_owned())
 }
 
+/// Writes the tensors of safetensors files into one, each file's with its beginning before their
+/// names.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn joined(parts: &[(&str, &Path)], to: &Path) -> io::Result<PathBuf> {
+    let bytes = parts.iter().map(|(_, path)| std::fs::read(path)).collect::<io::Result<Vec<_>>>()?;
+    let files = bytes.iter().map(|it| SafeTensors::deserialize(it)).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+    let views = parts
+        .iter()
+        .zip(&files)
+        .flat_map(|((start, _), file)| file.tensors().into_iter().map(move |(name, view)| (format!("{start}{name}"), view)));
+    safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
 /// Writes the tensors of a safetensors file with a text in the metadata.
 ///
 /// # Errors

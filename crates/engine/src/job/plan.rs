@@ -367,7 +367,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     let joins = reads_chunks && recipe.person.images.is_empty();
     let all = [
         (weights > 0 && family == Family::Ideogram4, tr!("engine-this-models-text-encoder")),
-        (weights > MAX_PHRASES && !recipe.reads_weights(), tr!("engine-the-first-32-weights")),
+        (weights > MAX_PHRASES && family.reads_with_language_model(), tr!("engine-the-first-32-weights")),
         (has(SpanKind::Break) && !reads_chunks, tr!("engine-break-means-nothing-to")),
         ((joined > 0 && !joins) || in_negative > 0, tr!("engine-and-does-not-join")),
         (joined >= MAX_JOINED && joins, tr!("engine-only-the-first-15")),

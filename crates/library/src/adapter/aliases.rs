@@ -27,7 +27,7 @@ impl Slot {
             (Family::Sd1 | Family::Sd2 | Family::Svd | Family::Sdxl | Family::Sd3 | Family::Flux, 1) => Some(Self::ClipL),
             (Family::Sdxl | Family::Sd3, 2) => Some(Self::ClipG),
             (Family::Sd3, 3) | (Family::Flux, 2 | 3) | (Family::Chroma | Family::ChromaRadiance, _) => Some(Self::T5),
-            (_, 1) if family.needs().iter().any(|group| group.contains(&atelier_core::recipe::FileRole::Llm)) => Some(Self::Llm),
+            (_, 1) if family.reads_with_language_model() => Some(Self::Llm),
             _ => None,
         }
     }
@@ -41,6 +41,8 @@ pub(super) enum Part {
     Nth(usize, usize),
     /// All, with the halves exchanged.
     Swapped,
+    /// Queries, keys and values, without what a single block of Flux joins to them.
+    Attention,
 }
 
 impl Part {
@@ -49,6 +51,7 @@ impl Part {
         match self {
             Self::Whole => Some((0, rows)),
             Self::Swapped => rows.is_multiple_of(2).then_some((rows / 2, rows)),
+            Self::Attention => inputs.checked_mul(3).filter(|size| (1..=rows).contains(size)).map(|size| (0, size)),
             // Queries, keys, values, and what a single block of Flux joins to them.
             Self::Nth(index, 4) => {
                 let first = inputs.checked_mul(index as u64)?;
@@ -67,15 +70,16 @@ impl Part {
 struct Row {
     engine: String,
     others: Vec<String>,
-    is_swapped: bool,
+    /// What one other name stands for; several stand for a part each.
+    single: Part,
 }
 
 fn row(engine: &str, others: &[&str]) -> Row {
-    Row { engine: engine.to_owned(), others: others.iter().map(|it| (*it).to_owned()).collect(), is_swapped: false }
+    Row { engine: engine.to_owned(), others: others.iter().map(|it| (*it).to_owned()).collect(), single: Part::Whole }
 }
 
 fn swapped(engine: &str, other: &str) -> Row {
-    Row { is_swapped: true, ..row(engine, &[other]) }
+    Row { single: Part::Swapped, ..row(engine, &[other]) }
 }
 
 /// diffusers' names of Flux and its relatives (`convert_flux_transformer_checkpoint_to_diffusers`
@@ -107,6 +111,12 @@ static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
         row("single_blocks.#.linear2", &["single_transformer_blocks.#.proj_out"]),
         row("single_blocks.#.linear2", &["single_transformer_blocks.#.attn.to_out"]),
         row("single_blocks.#.linear1", &["single_transformer_blocks.#.attn.to_qkv_mlp_proj"]),
+        // XLabs' trainer changes the attention alone, and ComfyUI calls that the other way.
+        Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_blocks.#.qkv"]) },
+        Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_blocks.#.linear1_qkv"]) },
+        // What diffusers calls its matrices where it has joined them.
+        Row { single: Part::Attention, ..row("single_blocks.#.linear1", &["single_transformer_blocks.#.attn.to_qkv"]) },
+        row("single_blocks.#.linear2", &["single_blocks.#.proj"]),
         row(
             "single_blocks.#.linear1",
             &[
@@ -117,15 +127,19 @@ static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
             ],
         ),
     ];
-    for (stream, norm, mlp, [q, k, v], out) in [
-        ("img", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_out.0"),
-        ("txt", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_add_out"),
+    for (number, stream, norm, mlp, [q, k, v], joined, out) in [
+        (1, "img", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_qkv", "to_out.0"),
+        (2, "txt", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_added_qkv", "to_add_out"),
     ] {
         let engine = |rest: &str| format!("double_blocks.#.{stream}_{rest}");
         let other = |rest: &str| format!("transformer_blocks.#.{rest}");
-        let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, is_swapped: false });
+        let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, single: Part::Whole });
         add("attn.qkv", [q, k, v].iter().map(|it| other(&format!("attn.{it}"))).collect());
         add("attn.proj", vec![other(&format!("attn.{out}"))]);
+        add("attn.qkv", vec![other(&format!("attn.{joined}"))]);
+        // XLabs' trainer numbers the streams.
+        add("attn.qkv", vec![format!("double_blocks.#.qkv_lora{number}")]);
+        add("attn.proj", vec![format!("double_blocks.#.proj_lora{number}")]);
         add("mod.lin", vec![other(&format!("{norm}.linear"))]);
         add("mlp.0", vec![other(&format!("{mlp}.net.0.proj"))]);
         add("mlp.2", vec![other(&format!("{mlp}.net.2"))]);
@@ -147,9 +161,10 @@ static Z_IMAGE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     for blocks in ["layers", "noise_refiner", "context_refiner"] {
         let name = |rest: &str| format!("{blocks}.#.attention.{rest}");
         let mut add = |engine: &str, others: &[&str]| {
-            rows.push(Row { engine: name(engine), others: others.iter().map(|it| name(it)).collect(), is_swapped: false });
+            rows.push(Row { engine: name(engine), others: others.iter().map(|it| name(it)).collect(), single: Part::Whole });
         };
         add("qkv", &["to_q", "to_k", "to_v"]);
+        add("qkv", &["to_qkv"]);
         add("out", &["to_out.0"]);
         add("out", &["to_out"]);
         add("q_norm", &["norm_q"]);
@@ -170,15 +185,16 @@ static SD3: LazyLock<Vec<Row>> = LazyLock::new(|| {
         row("final_layer.linear", &["proj_out"]),
         swapped("final_layer.adaLN_modulation.1", "norm_out.linear"),
     ];
-    for (block, norm, mlp, [q, k, v], out) in [
-        ("x_block", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_out.0"),
-        ("context_block", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_add_out"),
+    for (block, norm, mlp, [q, k, v], joined, out) in [
+        ("x_block", "norm1", "ff", ["to_q", "to_k", "to_v"], "to_qkv", "to_out.0"),
+        ("context_block", "norm1_context", "ff_context", ["add_q_proj", "add_k_proj", "add_v_proj"], "to_added_qkv", "to_add_out"),
     ] {
         let engine = |rest: &str| format!("joint_blocks.#.{block}.{rest}");
         let other = |rest: &str| format!("transformer_blocks.#.{rest}");
-        let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, is_swapped: false });
+        let mut add = |own: &str, others: Vec<String>| rows.push(Row { engine: engine(own), others, single: Part::Whole });
         for attention in ["attn", "attn2"] {
             add(&format!("{attention}.qkv"), [q, k, v].iter().map(|it| other(&format!("{attention}.{it}"))).collect());
+            add(&format!("{attention}.qkv"), vec![other(&format!("{attention}.{joined}"))]);
             add(&format!("{attention}.proj"), vec![other(&format!("{attention}.{out}"))]);
         }
         add("adaLN_modulation.1", vec![other(&format!("{norm}.linear"))]);
@@ -208,7 +224,7 @@ static UNET: LazyLock<Vec<Row>> = LazyLock::new(|| {
         row("out.2", &["conv_out"]),
         row("middle_block.1", &["mid_block.attentions.0"]),
     ];
-    let mut add = |engine: String, other: String| rows.push(Row { engine, others: vec![other], is_swapped: false });
+    let mut add = |engine: String, other: String| rows.push(Row { engine, others: vec![other], single: Part::Whole });
     let resnet = |add: &mut dyn FnMut(String, String), engine: &str, other: &str| {
         for (own, theirs) in RESNET {
             add(format!("{engine}.{own}"), format!("{other}.{theirs}"));
@@ -396,8 +412,8 @@ pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str, (rows_o
     for row in rows(family, slot) {
         for (index, other) in row.others.iter().enumerate() {
             let part = match row.others.len() {
-                1 if row.is_swapped || is_last_of_text => Part::Swapped,
-                1 => Part::Whole,
+                1 if is_last_of_text => Part::Swapped,
+                1 => row.single,
                 count => Part::Nth(index, count),
             };
             names.extend(rewritten(layer, &row.engine, other).map(|name| (name, part)));

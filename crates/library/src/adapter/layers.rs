@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::aliases::{self, Part, Slot};
 use crate::cache::IdentifiedFile;
 use crate::family::Family;
-use crate::kind::DIFFUSION_PREFIXES;
+use crate::kind::{DIFFUSION_PREFIXES, in_language_model};
 use atelier_core::recipe::FileRole;
 
 /// A layer with a weight.
@@ -157,12 +157,14 @@ impl Layers {
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
         let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
+        // ComfyUI issue 4347: a trainer that ends each name with the sign between its parts.
+        let name = name.trim_end_matches('_');
         // ComfyUI names a language model after its kind: `text_encoders.qwen3_4b.transformer.model`.
         let of_llm = || {
             let (_, rest) = name.strip_prefix("text_encoders_")?.split_once("_transformer_")?;
             self.find_joined(rest, Some(Slot::Llm), MAX_PREFIXES)
         };
-        self.find_joined(&name, None, MAX_PREFIXES).or_else(of_llm)
+        self.find_joined(name, None, MAX_PREFIXES).or_else(of_llm)
     }
 
     fn find_joined(&self, name: &str, slot: Option<Slot>, prefixes_left: u32) -> Option<Place<'_>> {
@@ -225,7 +227,8 @@ fn slot_of(family: Family, role: FileRole, name: &str) -> Option<(Slot, &str)> {
         _ => None,
     };
     let diffusion = DIFFUSION_PREFIXES.iter().map(|prefix| (*prefix, Slot::Diffusion));
-    if let Some((slot, rest)) = diffusion.chain(PARTS).find_map(|(prefix, slot)| Some((slot, name.strip_prefix(prefix)?))) {
+    let of_prefix = diffusion.chain(PARTS).find_map(|(prefix, slot)| Some((slot, name.strip_prefix(prefix)?)));
+    if let Some((slot, rest)) = of_prefix.or_else(|| Some((Slot::Llm, in_language_model(name)?))) {
         return (role == FileRole::Model || of_role == Some(slot)).then_some((slot, rest));
     }
     match of_role {

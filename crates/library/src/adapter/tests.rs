@@ -68,8 +68,50 @@ const CASES: &[Case] = &[
         layers: &[
             "transformer.transformer_blocks.3.attn.add_v_proj",
             "lora_unet_transformer_blocks_3_attn_add_v_proj",
+            "lora_unet_transformer_blocks_3_attn_add_v_proj_",
             "transformer.double_blocks.3.txt_attn.qkv.2",
         ],
+    },
+    Case {
+        family: Family::Flux,
+        role: FileRole::Diffusion,
+        model: &[("double_blocks.3.txt_attn.qkv.weight", &[96, 32]), ("txt_in.weight", &[32, 64])],
+        size: (96, 32, 1),
+        place: "model.diffusion_model.double_blocks.3.txt_attn.qkv.weight#0",
+        layers: &[
+            "double_blocks.3.processor.qkv_lora2",
+            "diffusion_model.double_blocks.3.processor.qkv_lora2",
+            "transformer.transformer_blocks.3.attn.to_added_qkv",
+        ],
+    },
+    Case {
+        family: Family::Flux,
+        role: FileRole::Diffusion,
+        model: &[("double_blocks.3.img_attn.proj.weight", &[32, 32]), ("txt_in.weight", &[32, 64])],
+        size: (32, 32, 1),
+        place: "model.diffusion_model.double_blocks.3.img_attn.proj.weight#0",
+        layers: &["double_blocks.3.processor.proj_lora1"],
+    },
+    Case {
+        family: Family::Flux,
+        role: FileRole::Diffusion,
+        model: &[("single_blocks.2.linear1.weight", &[224, 32]), ("double_blocks.0.x", &[8]), ("txt_in.weight", &[32, 64])],
+        size: (96, 32, 1),
+        place: "model.diffusion_model.single_blocks.2.linear1.weight#0",
+        layers: &[
+            "single_blocks.2.processor.qkv",
+            "diffusion_model.single_blocks.2.linear1_qkv",
+            "lora_unet_single_blocks_2_linear1_qkv",
+            "lycoris_single_transformer_blocks_2_attn_to_qkv",
+        ],
+    },
+    Case {
+        family: Family::Flux,
+        role: FileRole::Diffusion,
+        model: &[("single_blocks.2.linear2.weight", &[32, 160]), ("double_blocks.0.x", &[8]), ("txt_in.weight", &[32, 64])],
+        size: (32, 160, 1),
+        place: "model.diffusion_model.single_blocks.2.linear2.weight#0",
+        layers: &["single_blocks.2.processor.proj", "single_blocks.2.linear2"],
     },
     Case {
         family: Family::Flux2Klein,
@@ -90,6 +132,22 @@ const CASES: &[Case] = &[
         size: (32, 32, 1),
         place: "model.diffusion_model.joint_blocks.0.x_block.attn.qkv.weight#0",
         layers: &["transformer.transformer_blocks.0.attn.to_q", "lora_transformer_transformer_blocks_0_attn_to_q"],
+    },
+    Case {
+        family: Family::Sd3,
+        role: FileRole::Model,
+        model: &[("model.diffusion_model.joint_blocks.0.context_block.attn.qkv.weight", &[96, 32])],
+        size: (96, 32, 1),
+        place: "model.diffusion_model.joint_blocks.0.context_block.attn.qkv.weight#0",
+        layers: &["transformer.transformer_blocks.0.attn.to_added_qkv", "lora_unet_joint_blocks_0_context_block_attn_qkv"],
+    },
+    Case {
+        family: Family::ZImage,
+        role: FileRole::Diffusion,
+        model: &[("context_refiner.1.attention.qkv.weight", &[768, 256]), ("cap_embedder.0.weight", &[16])],
+        size: (768, 256, 1),
+        place: "model.diffusion_model.context_refiner.1.attention.qkv.weight#0",
+        layers: &["lycoris_context_refiner_1_attention_to_qkv", "diffusion_model.context_refiner.1.attention.qkv"],
     },
     Case {
         family: Family::Chroma,
@@ -210,6 +268,18 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
+        family: Family::ZImage,
+        role: FileRole::Model,
+        model: &[
+            ("model.diffusion_model.cap_embedder.0.weight", &[32]),
+            ("text_encoders.qwen3_4b.transformer.model.embed_tokens.weight", &[1000, 32]),
+            ("text_encoders.qwen3_4b.transformer.model.layers.3.self_attn.q_proj.weight", &[64, 32]),
+        ],
+        size: (64, 32, 1),
+        place: "text_encoders.llm.model.layers.3.self_attn.q_proj.weight#0",
+        layers: &["text_encoder.model.layers.3.self_attn.q_proj", "text_encoders.qwen3_4b.transformer.model.layers.3.self_attn.q_proj"],
+    },
+    Case {
         family: Family::Anima,
         role: FileRole::Diffusion,
         model: &[("net.blocks.3.self_attn.q_proj.weight", &[64, 32]), ("net.llm_adapter.blocks.0.cross_attn.q_proj.weight", &[8, 8])],
@@ -252,6 +322,24 @@ fn every_way_to_write_a_lora_is_put_in_its_place() {
             }
         }
     }
+}
+
+#[test]
+fn the_streams_of_xlabs_trainer_have_their_own_places() {
+    let model = named(&[
+        ("double_blocks.0.img_attn.qkv.weight", &[96, 32]),
+        ("double_blocks.0.txt_attn.qkv.weight", &[96, 32]),
+        ("txt_in.weight", &[32, 64]),
+    ]);
+    let adapter = named(&[
+        ("double_blocks.0.processor.qkv_lora1.down.weight", &[4, 32]),
+        ("double_blocks.0.processor.qkv_lora1.up.weight", &[96, 4]),
+        ("double_blocks.0.processor.qkv_lora2.down.weight", &[8, 32]),
+        ("double_blocks.0.processor.qkv_lora2.up.weight", &[96, 8]),
+    ]);
+    let place = |stream: &str, half: &str| format!("lora.model.diffusion_model.double_blocks.0.{stream}_attn.qkv.weight#0.lora_{half}");
+    let right = [place("img", "down"), place("img", "up"), place("txt", "down"), place("txt", "up")];
+    assert_eq!(placed(&adapter, Family::Flux, FileRole::Diffusion, &model), Ok(right.to_vec()));
 }
 
 /// Tensors of each kind of change of a matrix of `rows` x `columns`, with a kernel of `area` points
@@ -387,11 +475,6 @@ fn refusals_name_the_cause() {
         (
             &[("lycoris_layers_0_attention_out.weight", &[256]), ("lycoris_layers_0_attention_out.on_input", &[])],
             "a.safetensors is of a kind that the engine does not compute: IA3 (lycoris_layers_0_attention_out.on_input).",
-        ),
-        (
-            &[("double_blocks.0.processor.qkv_lora1.down.weight", &[4, 256]), ("double_blocks.0.processor.qkv_lora1.up.weight", &[768, 4])],
-            "a.safetensors is of a kind that the engine does not compute: LoRA of XLabs' trainer \
-            (double_blocks.0.processor.qkv_lora1.down.weight).",
         ),
         (
             &[

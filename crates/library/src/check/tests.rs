@@ -130,6 +130,28 @@ fn an_encoder_of_another_width_is_refused() {
 }
 
 #[test]
+fn the_encoder_in_a_whole_model_must_fit_too_unless_another_takes_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = |parts: &TinyFiles| {
+        let modules: [(&str, &Path); 2] =
+            [("model.diffusion_model.", &parts.diffusion), ("text_encoders.qwen3_4b.transformer.", &parts.llm)];
+        let model = testkit::layouts::joined(&modules, &dir.path().join("whole.safetensors")).unwrap();
+        ModelFiles::from_iter([(FileRole::Model, model), (FileRole::Taesd, parts.taesd.clone())])
+    };
+    let files = whole(&testkit::broken::wrong_width(dir.path()).unwrap());
+    let sentence = problem(&files, &[]).advice.sentence;
+    assert_eq!(sentence, "whole.safetensors does not belong to this model: it is 16 wide, and the model reads 8.");
+    let files = whole(&testkit::broken::small_vocabulary(dir.path()).unwrap());
+    let sentence = problem(&files, &[]).advice.sentence;
+    assert_eq!(sentence, "whole.safetensors knows 151673 words, and the text encoder of Z-Image needs at least 151674.");
+    let right = tiny::zimage(dir.path(), &Options::default()).unwrap();
+    let mut with_another = files;
+    with_another.set(FileRole::Llm, right.llm.clone());
+    check_files(&with_another, &[]).unwrap();
+    check_files(&whole(&right), &[]).unwrap();
+}
+
+#[test]
 fn a_decoder_of_another_family_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let sd15 = dir.path().join("sd15.safetensors");

@@ -57,6 +57,28 @@ fn a_whole_sd15_checkpoint_is_told_with_what_it_holds() {
 }
 
 #[test]
+fn a_whole_model_of_comfyui_has_its_language_model_under_its_kind() {
+    for (kind, width) in [("qwen3_4b", 2560), ("qwen25_7b", 3584), ("mistral3_24b", 5120), ("gemma2_2b", 2304)] {
+        let table = format!("text_encoders.{kind}.transformer.model.embed_tokens.weight");
+        let tensors: [(&str, &[u64]); 3] = [
+            ("model.diffusion_model.cap_embedder.0.weight", &[2560]),
+            (&table, &[151_936, width]),
+            ("vae.decoder.conv_in.weight", &[512, 16, 3, 3]),
+        ];
+        let whole = identify(&header(&tensors));
+        assert_eq!((whole.role, whole.family), (Some(FileRole::Model), Some(Family::ZImage)));
+        assert_eq!(whole.contains, [FileRole::Diffusion, FileRole::Llm, FileRole::Vae]);
+        assert_eq!((whole.vocabulary, whole.text_width, whole.latent_channels), (Some(151_936), Some(width), Some(16)));
+    }
+    // What reads other encoders' outputs is none.
+    let t5 = identify(&header(&[
+        ("model.diffusion_model.double_blocks.0.img_attn.qkv.weight", &[8, 8]),
+        ("text_encoders.t5xxl.transformer.encoder.embed_tokens.weight", &[32_128, 4096]),
+    ]));
+    assert_eq!(t5.contains, [FileRole::Diffusion, FileRole::T5xxl]);
+}
+
+#[test]
 fn a_flux_that_reads_a_control_picture_is_told_by_the_width_of_its_patches() {
     let dir = tempfile::tempdir().unwrap();
     let told = |inputs| {
