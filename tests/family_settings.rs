@@ -29,8 +29,8 @@ fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
 }
 
-/// A recipe for a model whose weights are used where its file has them: zeros that nobody wrote take
-/// no memory then, and no time to be read.
+/// A recipe for a model whose weights are used where its file has them: zeros that nobody wrote
+/// take no memory then, and no time to be read.
 fn of(files: ModelFiles) -> Recipe {
     Recipe { files, memory_map: true, ..recipe() }
 }
@@ -53,8 +53,8 @@ fn assert_all_differ(engine: &Engine, plain: &Recipe, others: &[(&str, Recipe)])
     pictures.split_off(1)
 }
 
-/// Runs a test whose model takes gigabytes: one at a time, with two threads in place of a second test,
-/// and its files are gone afterwards.
+/// Runs a test whose model takes gigabytes: one at a time, with two threads in place of a second
+/// test, and its files are gone afterwards.
 fn with_large_model(name: &str, parts: Vec<(&'static str, Part)>, test: impl FnOnce(&Engine, &Recipe, &Path)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,9 +141,23 @@ fn qwen_images_references_have_a_timestep_of_zero_where_the_setting_or_its_file_
 
 #[test]
 fn pids_vae_format_scales_what_it_sees_of_its_reference() {
-    with_large_model("pid", families::pid(), |engine, plain, _| {
+    with_large_model("pid", families::pid(false), |engine, plain, _| {
         let plain = Recipe { reference_images: vec![grey()], ..plain.clone() };
         let format = |format| Recipe { vae_format: Some(format), ..plain.clone() };
         assert_all_differ(engine, &plain, &[("Flux", format(VaeFormat::Flux)), ("SD3", format(VaeFormat::Sd3))]);
+    });
+}
+
+#[test]
+fn pids_file_says_that_it_sees_the_latents_of_flux2_and_whole_ones_of_any_reference() {
+    with_large_model("pid-flux2", families::pid(true), |engine, plain, _| {
+        let seen = |side: u32, vae_format| {
+            let grey = Rgb8::new(side, side, vec![128; side as usize * side as usize * 3]).unwrap();
+            pixels(engine, &Recipe { reference_images: vec![ImageSource::Pixels(grey)], vae_format, ..plain.clone() })
+        };
+        let by_setting = seen(64, Some(VaeFormat::Flux2));
+        assert!(seen(64, None) == by_setting, "the file does not say it");
+        // Of nine parts of latents in a row, the last would be half of one. All are as grey.
+        assert!(seen(72, None) == by_setting, "another size");
     });
 }
