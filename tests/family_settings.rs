@@ -29,6 +29,12 @@ fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
 }
 
+/// A recipe for a model whose weights are used where its file has them: zeros that nobody wrote
+/// take no memory then, and no time to be read.
+fn of(files: ModelFiles) -> Recipe {
+    Recipe { files, memory_map: true, ..recipe() }
+}
+
 /// The model leaves memory: settings with which it is opened would have it there several times.
 fn pixels(engine: &Engine, recipe: &Recipe) -> Vec<u8> {
     let said = engine.run(recipe);
@@ -36,22 +42,24 @@ fn pixels(engine: &Engine, recipe: &Recipe) -> Vec<u8> {
     said.pixels().to_vec()
 }
 
-/// Each of these makes a picture of its own, and so does `plain`.
-fn assert_all_differ(engine: &Engine, plain: &Recipe, others: &[(&str, Recipe)]) {
+/// Each of these makes a picture of its own, and so does `plain`. Returns those of the others.
+fn assert_all_differ(engine: &Engine, plain: &Recipe, others: &[(&str, Recipe)]) -> Vec<Vec<u8>> {
     let mut pictures = vec![pixels(engine, plain)];
     for (setting, recipe) in others {
         let picture = pixels(engine, recipe);
         assert!(!pictures.contains(&picture), "{setting} makes the picture of another");
         pictures.push(picture);
     }
+    pictures.split_off(1)
 }
 
-/// Runs a test whose model takes gigabytes: one at a time, and its files are gone afterwards.
+/// Runs a test whose model takes gigabytes: one at a time, with two threads in place of a second
+/// test, and its files are gone afterwards.
 fn with_large_model(name: &str, parts: Vec<(&'static str, Part)>, test: impl FnOnce(&Engine, &Recipe, &Path)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let engine = Engine::start();
-    test(&engine, &Recipe { files: written(name, parts), steps: 1, ..recipe() }, &folder(name));
+    test(&engine, &Recipe { steps: 1, threads: Some(2), ..of(written(name, parts)) }, &folder(name));
     drop(engine);
     fs::remove_dir_all(folder(name)).unwrap();
 }
@@ -77,18 +85,18 @@ fn settings_of_sampling_and_tiles_reach_the_engine() {
 #[test]
 fn settings_of_unets_reach_the_engine() {
     let engine = Engine::start();
-    let sd15 = Recipe { files: written("sd15", families::reading("sd15")), ..recipe() };
+    let sd15 = of(written("sd15", families::reading("sd15")));
     let predicted = |prediction| Recipe { prediction: Some(prediction), ..sd15.clone() };
     let others = [("v", predicted(PredictionType::V)), ("edm_v", predicted(PredictionType::EdmV))];
     assert_all_differ(&engine, &sd15, &others);
-    let sdxl = Recipe { files: written("sdxl", families::reading("sdxl")), ..recipe() };
+    let sdxl = of(written("sdxl", families::reading("sdxl")));
     assert_all_differ(&engine, &sdxl, &[("timestep_shift", Recipe { timestep_shift: Some(250), ..sdxl.clone() })]);
 }
 
 #[test]
 fn settings_of_flux_and_its_references_reach_the_engine() {
     let engine = Engine::start();
-    let flux = Recipe { files: written("flux", families::reading("flux")), guidance: 3.0, steps: 1, ..recipe() };
+    let flux = Recipe { guidance: 3.0, steps: 1, ..of(written("flux", families::reading("flux"))) };
     let seen = Recipe { reference_images: vec![wide(), grey()], ..flux.clone() };
     let others = [
         ("distilled_guidance", Recipe { distilled_guidance: 1.0, ..flux.clone() }),
@@ -107,9 +115,9 @@ fn chromas_masks_and_padding_change_what_it_reads_of_a_prompt() {
         let padded = Recipe { chroma_t5_padding: 64, ..plain.clone() };
         let t5_masked = Recipe { chroma_t5_mask: true, ..plain.clone() };
         let others = [("chroma_dit_mask", unmasked.clone()), ("chroma_t5_padding", padded), ("chroma_t5_mask", t5_masked)];
-        assert_all_differ(engine, plain, &others);
+        let pictures = assert_all_differ(engine, plain, &others);
         // The padding is what the diffusion module's mask leaves unmasked.
-        assert!(pixels(engine, &Recipe { chroma_t5_padding: 64, ..unmasked.clone() }) == pixels(engine, &unmasked));
+        assert!(pixels(engine, &Recipe { chroma_t5_padding: 64, ..unmasked }) == pictures[0]);
     });
 }
 
@@ -133,9 +141,23 @@ fn qwen_images_references_have_a_timestep_of_zero_where_the_setting_or_its_file_
 
 #[test]
 fn pids_vae_format_scales_what_it_sees_of_its_reference() {
-    with_large_model("pid", families::pid(), |engine, plain, _| {
+    with_large_model("pid", families::pid(false), |engine, plain, _| {
         let plain = Recipe { reference_images: vec![grey()], ..plain.clone() };
         let format = |format| Recipe { vae_format: Some(format), ..plain.clone() };
         assert_all_differ(engine, &plain, &[("Flux", format(VaeFormat::Flux)), ("SD3", format(VaeFormat::Sd3))]);
+    });
+}
+
+#[test]
+fn pids_file_says_that_it_sees_the_latents_of_flux2_and_whole_ones_of_any_reference() {
+    with_large_model("pid-flux2", families::pid(true), |engine, plain, _| {
+        let seen = |side: u32, vae_format| {
+            let grey = Rgb8::new(side, side, vec![128; side as usize * side as usize * 3]).unwrap();
+            pixels(engine, &Recipe { reference_images: vec![ImageSource::Pixels(grey)], vae_format, ..plain.clone() })
+        };
+        let by_setting = seen(64, Some(VaeFormat::Flux2));
+        assert!(seen(64, None) == by_setting, "the file does not say it");
+        // Of nine parts of latents in a row, the last would be half of one. All are as grey.
+        assert!(seen(72, None) == by_setting, "another size");
     });
 }

@@ -136,12 +136,15 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
     ] {
         let dir = folder(&format!("layouts-{family}"));
         let whole = whole(family, &dir);
-        let types = [None, Some(TensorType::Q8_0)];
+        // Read, mapped, and converted.
+        let ways = [(None, false), (None, true), (Some(TensorType::Q8_0), false)];
         let run = |files: ModelFiles| {
-            types.map(|weight_type| engine.run(&Recipe { files: files.clone(), weight_type, steps: 1, ..recipe() }).pixels().to_vec())
+            ways.map(|(weight_type, memory_map)| {
+                engine.run(&Recipe { files: files.clone(), weight_type, memory_map, steps: 1, ..recipe() }).pixels().to_vec()
+            })
         };
         let right = run(whole.clone());
-        assert_ne!(right[0], right[1], "{family}");
+        assert!(right[0] == right[1] && right[0] != right[2], "{family}");
         for (name, files) in layouts(&whole, &dir) {
             let checked = check_files(&files, &[]).unwrap_or_else(|problem| panic!("{family}, {name}: {problem}"));
             assert!(checked.encodes_pictures, "{family}, {name}");
@@ -295,6 +298,17 @@ fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
     assert_eq!(picture(&["v_pred"], Some(PredictionType::Eps)), noise, "the setting wins");
     let without_signal = picture(&["v_pred", "ztsnr"], None);
     assert!(without_signal != velocity && without_signal != noise, "the schedule begins from noise alone");
+
+    // The marks count in a file of the UNet alone, too: `dir` holds the model of the last picture.
+    let model = dir.join("model.safetensors");
+    let clip = part(&model, &dir.join("clip.safetensors"), "cond_stage_model.transformer.");
+    let unet = renamed(&model, &dir.join("unet.safetensors"), |name| match name {
+        "v_pred" | "ztsnr" => Some(name.to_owned()),
+        _ => name.strip_prefix(DIFFUSION).map(str::to_owned),
+    });
+    let taesd = dir.join("taesd.safetensors");
+    let files = files(&[(FileRole::Diffusion, unet.unwrap()), (FileRole::ClipL, clip), (FileRole::Taesd, taesd)]);
+    assert_eq!(engine.run(&Recipe { files, steps: 2, ..recipe() }).pixels(), without_signal);
 }
 
 #[test]

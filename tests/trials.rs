@@ -1,7 +1,6 @@
 //! Placements are tried in turn on the real engine; what they took is there in the next session.
 //!
-//! The devices belong to the process: `GPU0` with a fifth of the processor's speed, `GPU1` with a
-//! half.
+//! The devices belong to the process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -20,7 +19,7 @@ fn placements() -> [PlacementText; 3] {
 
 #[test]
 fn trials_find_the_quickest_placement_and_the_next_session_knows_it() {
-    let _lock = support::alone::lock("GPU0:1/speed=0.2,GPU1:1/speed=0.5");
+    let _lock = support::alone::lock("GPU0:1,GPU1:1");
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("measured.json");
     let recipe = recipe();
@@ -49,8 +48,9 @@ fn trials_find_the_quickest_placement_and_the_next_session_knows_it() {
         (measured, quickest)
     };
     assert_eq!(measured.len(), 3);
-    assert_eq!(quickest.1, measured.iter().copied().fold(f64::INFINITY, f64::min));
-    assert_ne!(quickest.0, placements()[1], "a fifth of the speed is not the quickest: {measured:?}");
+    // Which one it is depends on what else the machine does.
+    let (at, least) = measured.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    assert_eq!(quickest, (placements()[at].clone(), *least), "{measured:?}");
 
     let engine = Engine::start_remembering(&file);
     let trials = engine.estimate(&recipe).unwrap().trials;

@@ -26,11 +26,9 @@ const MAX_JOBS: usize = 2;
 const PROGRAM_BYTES: u64 = 4 << 30;
 
 /// Programs that run one after the other once the others have ended, with the reason.
-const ALONE: [(&str, &str); 5] = [
-    ("atelier/automatic", "chooses devices by the speeds that it measures"),
+const ALONE: [(&str, &str); 3] = [
     ("atelier/cancel", "wants a cancelled job to end within three seconds"),
     ("atelier/rates", "measures how fast the processor computes"),
-    ("atelier/trials", "compares placements by the time that pictures take"),
     ("atelier/window", "starts windows beside each other, which have three seconds to answer"),
 ];
 

@@ -441,7 +441,9 @@ impl Draft {
             entries.push(format!(r#"{name:?}:{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{offset},{end}]}}"#));
             offset = end;
         }
-        let json = format!("{{{}}}", entries.join(","));
+        let mut json = format!("{{{}}}", entries.join(","));
+        // As other writers do it, so that weights lie where they can be computed in place.
+        json.push_str(&" ".repeat(json.len().next_multiple_of(8) - json.len()));
         let mut out = (json.len() as u64).to_le_bytes().to_vec();
         out.extend_from_slice(json.as_bytes());
         out

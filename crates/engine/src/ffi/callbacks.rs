@@ -9,7 +9,8 @@ use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 
 /// Progress of one call into the engine. All are called on the thread of that call, except `log`
-/// and `cancelled`, which the engine's loading threads call too.
+/// and `cancelled`, which the engine's loading threads call too, and what text encoders tell that
+/// compute beside each other.
 pub(crate) trait JobCallbacks: Sync {
     fn log(&self, level: LogLevel, text: &str);
     fn phase(&self, phase: PhaseKind);

@@ -1,10 +1,13 @@
 //! Tests that need the C interface itself: the compute hook of devices other than the CPU, and
 //! engine faults that the layers above prevent.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
@@ -15,7 +18,7 @@ use crate::job::embeddings::Embeddings;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
-use atelier_core::placement::{Module, Placement};
+use atelier_core::placement::{Assignment, Module, Placement};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler};
 use atelier_library::Adapters;
 
@@ -54,6 +57,44 @@ impl JobCallbacks for Recorder {
     fn cancelled(&self) -> bool {
         let checks = self.cancel_checks.fetch_add(u32::from(self.denoising.load(Ordering::Relaxed)), Ordering::Relaxed);
         self.cancel_after > 0 && checks >= self.cancel_after
+    }
+}
+
+/// Holds each encoder that computes until as many threads are there as are expected: all have begun
+/// before one can end.
+#[derive(Debug, Default)]
+struct Meeting {
+    expected: usize,
+    encoding: AtomicBool,
+    /// Weights that are read come by way of other threads.
+    has_loaded: AtomicBool,
+    threads: Mutex<HashSet<ThreadId>>,
+    arrived: Condvar,
+}
+
+/// Longer than anything here takes on the slowest machine: reaching it is a failure.
+const WAITED_IN_VAIN: Duration = Duration::from_mins(2);
+
+impl JobCallbacks for Meeting {
+    fn log(&self, _: LogLevel, _: &str) {}
+    fn phase(&self, phase: PhaseKind) {
+        self.encoding.store(phase == PhaseKind::Encoding, Ordering::Relaxed);
+    }
+    fn load(&self, _: Option<Module>, _: u64, _: u64) {
+        let is_encoding = self.encoding.load(Ordering::Relaxed);
+        self.has_loaded.fetch_or(is_encoding, Ordering::Relaxed);
+    }
+    fn step(&self, _: u32, _: u32, _: f32, _: f32) {}
+    fn preview(&self, _: u32, _: Rgb8) {}
+    /// Simulated devices ask before the first nodes of a graph, on the thread that computes it.
+    fn cancelled(&self) -> bool {
+        if !self.encoding.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut threads = self.threads.lock();
+        threads.insert(thread::current().id());
+        self.arrived.notify_all();
+        self.arrived.wait_while_for(&mut threads, |threads| threads.len() < self.expected, WAITED_IN_VAIN).timed_out()
     }
 }
 
@@ -157,6 +198,35 @@ fn a_flux_for_control_pictures_follows_them_without_a_controlnet() {
         assert!(none != one && none != other && one != other, "{inputs}");
         assert_eq!(with(Some(200)), other);
     }
+}
+
+#[test]
+fn encoders_of_two_devices_compute_at_the_same_time_and_those_of_one_after_each_other() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let role = |name: &str| FileRole::from_key(name).unwrap();
+    let parts = testkit::families::reading("flux");
+    let files = parts.into_iter().map(|(name, part)| (role(name), part.write(dir.path(), name).unwrap())).collect();
+    let recipe = Recipe { files, steps: 1, guidance: 1.0, ..Recipe::default() };
+    for name in ["MEET0", "MEET1"] {
+        let device =
+            SimulatedDevice { name: name.into(), memory_bytes: 1 << 30, gpu: None, largest_buffer_bytes: None, without: None, speed: 1.0 };
+        simulate_device(&device).unwrap();
+    }
+    let pictures = [("MEET0", 1), ("MEET1", 2)].map(|(t5, expected)| {
+        let mut placement = Placement::all_on("MEET0");
+        placement.set(Module::T5, Assignment::at(t5));
+        let context = open(&ContextParams::new(&recipe, 1, placement)).unwrap();
+        // Both are in memory before they meet.
+        let first = Recipe { prompt: "a lake".into(), ..recipe.clone() };
+        context.generate(&from_noise(&first), PreviewOptions::Off, &Recorder::default()).unwrap();
+        let meeting = Meeting { expected, ..Meeting::default() };
+        let second = Recipe { prompt: "a house".into(), ..recipe.clone() };
+        let picture = context.generate(&from_noise(&second), PreviewOptions::Off, &meeting).unwrap();
+        assert_eq!((meeting.threads.lock().len(), meeting.has_loaded.load(Ordering::Relaxed)), (expected, false), "T5 on {t5}");
+        picture
+    });
+    assert!(pictures[0] == pictures[1]);
 }
 
 #[test]

@@ -142,7 +142,8 @@ impl JobMonitor {
     pub(super) fn timings(&self) -> Timings {
         let mut state = self.lock();
         state.enter(PhaseKind::Loading);
-        Timings { total_secs: state.begun.elapsed().as_secs_f64(), ..state.timings }
+        // Until the moment to which the phases are booked.
+        Timings { total_secs: state.since.duration_since(state.begun).as_secs_f64(), ..state.timings }
     }
 
     /// The last log lines, oldest first.
@@ -272,8 +273,9 @@ impl JobMonitor {
 impl State {
     /// Books the time since the last change to its phase.
     fn enter(&mut self, phase: PhaseKind) {
-        let secs = self.since.elapsed().as_secs_f64();
-        self.since = Instant::now();
+        let now = Instant::now();
+        let secs = now.duration_since(self.since).as_secs_f64();
+        self.since = now;
         let booked = match self.phase {
             PhaseKind::Loading => &mut self.timings.load_secs,
             PhaseKind::Encoding => &mut self.timings.encode_secs,

@@ -176,10 +176,10 @@ fn wan_head(it: &mut Model, half: &str, outputs: usize, width: usize) {
     conv_of_frames(it, &format!("{half}.head.2"), outputs, width, &[3; 3]);
 }
 
-/// The files of `PiD`, which sees its reference picture by a VAE alone: with a text encoder that
-/// tells no words apart, of one layer.
+/// The files of `PiD`, which sees its reference picture by a VAE alone, `is_of_flux2`: by that of
+/// Flux.2. With a text encoder that tells no words apart, of one layer.
 #[must_use]
-pub fn pid() -> Vec<(&'static str, Part)> {
+pub fn pid(is_of_flux2: bool) -> Vec<(&'static str, Part)> {
     /// What leads from the reference picture's latents to the result.
     const FILLED: [&str; 9] = [
         "latent_proj.0.",
@@ -192,9 +192,12 @@ pub fn pid() -> Vec<(&'static str, Part)> {
         "final_layer.",
         "s_embedder.",
     ];
-    let module = Draft::with_holes(Container::Safetensors, &pid_module().0, &[], |name| !FILLED.iter().any(|part| name.contains(part)));
+    // The VAE of Flux.2 makes one latent of four.
+    let (channels, of_vae) = if is_of_flux2 { (128, 32) } else { (16, 16) };
+    let module =
+        Draft::with_holes(Container::Safetensors, &pid_module(channels).0, &[], |name| !FILLED.iter().any(|part| name.contains(part)));
     let mut vae = Model::default();
-    vae.vae_with_decoder("", 16, false, 32);
+    vae.vae_with_decoder("", of_vae, is_of_flux2, 32);
     let [llm, vae] = [&gemma().0, &vae.0].map(|it| Part::Draft(Draft::with_holes(Container::Safetensors, it, &[], |_| true)));
     vec![("diffusion", Part::Draft(module.whole())), ("llm", llm), ("vae", vae)]
 }
@@ -202,7 +205,8 @@ pub fn pid() -> Vec<(&'static str, Part)> {
 /// Width of what `PiD`'s text encoder returns.
 const GEMMA_TEXT: usize = 2304;
 
-fn pid_module() -> Model {
+/// For latents of so many channels.
+fn pid_module(channels: usize) -> Model {
     const WIDTH: usize = 1536;
     const HEAD: usize = 64;
     const HIDDEN: usize = 16;
@@ -241,7 +245,7 @@ fn pid_module() -> Model {
     }
     norm(&mut it, "net.final_layer.norm".into(), PIXEL);
     it.linear("net.final_layer.linear", 3, PIXEL, 1.0);
-    it.conv("net.lq_proj.latent_proj.0", LATENT, 16, 3, 1.0);
+    it.conv("net.lq_proj.latent_proj.0", LATENT, channels, 3, 1.0);
     it.conv("net.lq_proj.latent_proj.2", LATENT, LATENT, 3, 1.0);
     for block in 3..7 {
         for (norm, conv) in [(0, 2), (3, 5)] {
