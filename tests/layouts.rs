@@ -306,7 +306,7 @@ fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
         "v_pred" | "ztsnr" => Some(name.to_owned()),
         _ => name.strip_prefix(DIFFUSION).map(str::to_owned),
     });
-    let taesd = dir.join("taesd.safetensors");
+    let taesd = whole("sd15", &folder("layouts-prediction-taesd")).get(FileRole::Taesd).unwrap().to_owned();
     let files = files(&[(FileRole::Diffusion, unet.unwrap()), (FileRole::ClipL, clip), (FileRole::Taesd, taesd)]);
     assert_eq!(engine.run(&Recipe { files, steps: 2, ..recipe() }).pixels(), without_signal);
 }
