@@ -18,7 +18,7 @@ use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{bold, command_button, icon_button};
+use crate::gui::widgets::{bold, command_button, default_button, icon_button};
 use crate::gui::window_command::WindowCommand;
 
 /// Width of the error card, in points.
@@ -145,7 +145,7 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
         widgets::last_row(ui, |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::CloseBeside));
+            default_button(ui, state, commands, WindowCommand::CloseBeside);
             command_button(ui, state, commands, WindowCommand::StayBeside);
         });
     });
@@ -163,7 +163,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.label(RichText::new(tr!("window-the-picture-restarts-next")).color(palette.weak));
                 ui.add_space(8.0);
                 widgets::last_row(ui, |ui| {
-                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
+                    default_button(ui, state, commands, WindowCommand::StayOpen);
                     command_button(ui, state, commands, WindowCommand::StopAndClose);
                 });
             }
@@ -176,7 +176,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
                 widgets::last_row(ui, |ui| {
-                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::KeepUnsaved));
+                    default_button(ui, state, commands, WindowCommand::KeepUnsaved);
                     command_button(ui, state, commands, WindowCommand::SaveAndClose);
                     command_button(ui, state, commands, WindowCommand::CloseUnsaved);
                 });
