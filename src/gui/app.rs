@@ -562,6 +562,12 @@ impl App {
         self.autosave.settings(&self.state)
     }
 
+    /// The settings as the last frame saw them.
+    #[cfg(test)]
+    pub(super) const fn seen_settings(&self) -> &Settings {
+        self.autosave.seen()
+    }
+
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         let command = command.redirected(&self.state);
