@@ -800,3 +800,4 @@ create-cannot-be-read = { $path } kann nicht gelesen werden: { $error }.
 create-is-not-a-text = { $path } ist keine Textdatei in UTF-8 von höchstens { $mib } MiB.
 create-use-this-prompt-and-its-shape = Diesen Prompt nutzen, in dem Format, das dazu passt.
 create-this-prompt-is-in-create = Dieser Prompt steht jetzt unter „Erstellen“.
+create-save-the-job = Auftrag speichern

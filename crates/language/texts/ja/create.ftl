@@ -759,3 +759,4 @@ create-cannot-be-read = { $path }を読み込めません：{ $error }。
 create-is-not-a-text = { $path }は{ $mib } MiB以下のUTF-8のテキストファイルではありません。
 create-use-this-prompt-and-its-shape = このプロンプトと、それに合う形を使います。
 create-this-prompt-is-in-create = このプロンプトを「作成」に入れました。
+create-save-the-job = ジョブを保存
