@@ -778,6 +778,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
         End::Failed(Failure { advice, log, cause }) => {
+            create::update::check_files_again(create);
             let mut card = ErrorCard { details: log, ..ErrorCard::of(advice) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::requests::add_remedies(devices, &mut card, &met, &job);

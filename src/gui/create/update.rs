@@ -541,6 +541,11 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
     }
 }
 
+/// Has it asked again whether the files in use are there: one may have gone since.
+pub(crate) fn check_files_again(state: &mut State) {
+    state.checked_files.clear();
+}
+
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     refresh_list_names(state, context);
