@@ -10,7 +10,8 @@ pub(super) fn tab_names(studio: &mut Studio, modifiers: Modifiers, presses: usiz
         studio.press(modifiers, Key::Tab);
         // From the last control the keyboard comes to the first one a frame later.
         studio.harness.step();
-        let focused = studio.harness.root().children_recursive().into_iter().find(egui_kittest::Node::is_focused);
+        let mut all = studio.harness.root().children_recursive();
+        let focused = all.find(egui_kittest::Node::is_focused);
         names.push(focused.and_then(|it| it.accesskit_node().label()).unwrap_or_default());
     }
     names
