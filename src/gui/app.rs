@@ -562,6 +562,12 @@ impl App {
         self.autosave.settings(&self.state)
     }
 
+    /// The settings as the last frame saw them.
+    #[cfg(test)]
+    pub(super) const fn seen_settings(&self) -> &Settings {
+        self.autosave.seen()
+    }
+
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         let command = command.redirected(&self.state);
@@ -772,6 +778,7 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}
         End::Failed(Failure { advice, log, cause }) => {
+            create::update::check_files_again(create);
             let mut card = ErrorCard { details: log, ..ErrorCard::of(advice) };
             if let (Some(Cause::OutOfMemory(met)), Some(job)) = (cause, ended) {
                 devices::requests::add_remedies(devices, &mut card, &met, &job);

@@ -30,33 +30,36 @@ pub(crate) struct Autosave {
     /// Follows the file: what was last written or read.
     saver: Saver<Settings>,
     window: Option<WindowPlace>,
+    /// As the last frame saw them.
+    now: Settings,
 }
 
 impl Autosave {
     /// Begins with the settings that were read.
     pub(crate) fn new(path: Option<PathBuf>, settings: Settings) -> Self {
-        Self { path, window: settings.window, saver: Saver::new(settings) }
+        Self { path, window: settings.window, now: settings.clone(), saver: Saver::new(settings) }
     }
 
     /// What is to be written, once the settings have been changed for a moment: called once a
     /// frame.
     pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State) -> Option<SettingsWrite> {
         self.window = window_place(ctx, self.window);
-        let settings = self.settings(state);
-        let is_due = self.path.is_some() && self.saver.is_due(ctx, &settings, SAVE_AFTER_SECS);
-        is_due.then(|| self.begin(settings)).flatten()
+        follow_state(&mut self.now, self.window, state);
+        let is_due = self.path.is_some() && self.saver.is_due(ctx, &self.now, SAVE_AFTER_SECS);
+        is_due.then(|| self.begin()).flatten()
     }
 
     /// What is to be written now, where the settings changed. `retries`: also where they could not
     /// be written the last time.
     pub(crate) fn save(&mut self, state: &State, retries: bool) -> Option<SettingsWrite> {
-        let settings = self.settings(state);
-        let is_wanted = self.saver.is_waiting(&settings) && (retries || self.saver.failure().is_none());
-        is_wanted.then(|| self.begin(settings)).flatten()
+        follow_state(&mut self.now, self.window, state);
+        let is_wanted = self.saver.is_waiting(&self.now) && (retries || self.saver.failure().is_none());
+        is_wanted.then(|| self.begin()).flatten()
     }
 
-    fn begin(&mut self, settings: Settings) -> Option<SettingsWrite> {
+    fn begin(&mut self) -> Option<SettingsWrite> {
         let path = self.path.clone()?;
+        let settings = self.now.clone();
         Some(SettingsWrite { path, attempt: self.saver.begin(settings.clone()), settings })
     }
 
@@ -84,50 +87,110 @@ impl Autosave {
 
     /// The settings of this state.
     pub(crate) fn settings(&self, state: &State) -> Settings {
-        let shared = &state.shared;
-        Settings {
-            theme: shared.theme,
-            language: shared.language.chosen,
-            preview: state.create.preview,
-            pictures_folder: self.saver.written().pictures_folder.clone(),
-            wgpu: self.saver.written().wgpu,
-            window: self.window.and_then(WindowPlace::sane),
-            zoom: shared.zoom,
-            builtin: shared.next.uses_builtin(),
-            recipe: if shared.next.uses_builtin() {
-                let files = shared.next.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
-                Recipe { files, ..shared.next.recipe.clone() }
-            } else {
-                shared.next.recipe.clone()
-            },
-            pins: state.devices.known_pins().or_else(|| self.saver.written().pins.clone()),
-            placements: state.devices.saved_placements.clone(),
-            servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
-            preload: state.memory.preloading.enabled,
-            counts_automatically: state.shared.counts_automatically,
-            open_folds: state.create.open_folds.clone(),
-            reserve: state.memory.reserve,
-            places_automatically: state.devices.board.automatic.is_on,
-            cpu_math: state.memory.cpu_math,
-            updates: state.program.updates.settings.clone(),
-            auto_advance: state.gallery.auto_advance,
-            shows_phrases: state.phrases.is_on,
-            sharing: state.sharing.settings.clone(),
-            studio: shared.next.studio.clone().map(|model| {
-                // The files are those of the recipe.
-                let own_recipe = shared.next.own_recipe.as_deref().cloned().unwrap_or_default();
-                ChosenStudio { model, own_recipe: Recipe { files: ModelFiles::default(), ..own_recipe } }
-            }),
-            prompts: state.create.prompts.prompts().to_vec(),
-            recent_models: recent_models(state),
-        }
+        let mut settings = self.now.clone();
+        follow_state(&mut settings, self.window, state);
+        settings
+    }
+
+    /// The settings as the last frame saw them.
+    #[cfg(test)]
+    pub(crate) const fn seen(&self) -> &Settings {
+        &self.now
     }
 }
 
-/// The last settings of the models that were used; the built-in one has a choice of its own.
-fn recent_models(state: &State) -> Vec<Recipe> {
-    let next = &state.shared.next;
-    next.recent_recipes.recipes().iter().filter(|it| !next.is_builtin(&it.files)).take(MAX_RECENT_MODELS).cloned().collect()
+/// Takes over what differs: a frame in which nothing changed clones nothing.
+fn follow<T: Clone + PartialEq>(kept: &mut T, now: &T) {
+    if kept != now {
+        kept.clone_from(now);
+    }
+}
+
+fn follow_list<'a, T: Clone + PartialEq + 'a>(kept: &mut Vec<T>, now: impl Iterator<Item = &'a T> + Clone) {
+    if !now.clone().eq(kept.iter()) {
+        *kept = now.cloned().collect();
+    }
+}
+
+/// Takes a recipe over with these files in place of its own.
+fn follow_recipe(kept: &mut Recipe, now: &Recipe, files: &ModelFiles) {
+    kept.files.clone_from(&now.files);
+    follow(kept, now);
+    kept.files.clone_from(files);
+}
+
+/// Takes over what differs from the settings of this state.
+fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) {
+    let Settings {
+        theme,
+        language,
+        preview,
+        // The window changes neither.
+        pictures_folder: _,
+        wgpu: _,
+        window,
+        zoom,
+        builtin,
+        recipe,
+        counts_automatically,
+        open_folds,
+        pins,
+        placements,
+        servers,
+        places_automatically,
+        preload,
+        reserve,
+        cpu_math,
+        updates,
+        auto_advance,
+        shows_phrases,
+        sharing,
+        studio,
+        prompts,
+        recent_models,
+    } = kept;
+    let shared = &state.shared;
+    let next = &shared.next;
+    (*theme, *language, *zoom, *preview) = (shared.theme, shared.language.chosen, shared.zoom, state.create.preview);
+    *window = place.and_then(WindowPlace::sane);
+    *builtin = next.uses_builtin();
+    let no_files = ModelFiles::default();
+    if *builtin {
+        follow_recipe(recipe, &next.recipe, next.custom_recipe.as_ref().map_or(&no_files, |own| &own.files));
+    } else {
+        follow(recipe, &next.recipe);
+    }
+    *counts_automatically = shared.counts_automatically;
+    follow(open_folds, &state.create.open_folds);
+    // Before they are known they are as they were.
+    if let Some(known) = state.devices.known_pins()
+        && pins.as_ref() != Some(known)
+    {
+        *pins = Some(known.clone());
+    }
+    follow(placements, &state.devices.saved_placements);
+    *servers = state.devices.servers.iter().map(|server| server.address.to_string()).collect();
+    (*places_automatically, *preload) = (state.devices.board.automatic.is_on, state.memory.preloading.enabled);
+    (*reserve, *cpu_math) = (state.memory.reserve, state.memory.cpu_math);
+    follow(updates, &state.program.updates.settings);
+    (*auto_advance, *shows_phrases) = (state.gallery.auto_advance, state.phrases.is_on);
+    follow(sharing, &state.sharing.settings);
+    match &next.studio {
+        None => *studio = None,
+        Some(model) => {
+            let kept = studio.get_or_insert_with(|| ChosenStudio { model: model.clone(), own_recipe: Recipe::default() });
+            follow(&mut kept.model, model);
+            // The files are those of the recipe.
+            match &next.own_recipe {
+                Some(own) => follow_recipe(&mut kept.own_recipe, own, &no_files),
+                None => kept.own_recipe = Recipe::default(),
+            }
+        }
+    }
+    follow_list(prompts, state.create.prompts.prompts().iter());
+    // The built-in model has a choice of its own.
+    let own_models = next.recent_recipes.recipes().iter().filter(|it| !next.is_builtin(&it.files));
+    follow_list(recent_models, own_models.take(MAX_RECENT_MODELS));
 }
 
 /// The place of the window now; a minimized one keeps the last.

@@ -189,6 +189,8 @@ impl Command {
                     Screen::Create | Screen::Devices => palette::Command::Open.into(),
                 };
             }
+            // The settings are those of a job that waits, and not of a further picture.
+            Self::Create(create::Command::Generate) if is_saving_job(state) => return queue::Command::SaveEdit.into(),
             Self::Create(create::Command::Generate) if is_create && state.live.is_on => return live::Command::Follow.into(),
             Self::Create(create::Command::Generate) if state.shared.is_queue_standing() => return queue::Command::Resume.into(),
             _ if !is_create => return self,
@@ -218,6 +220,11 @@ impl Command {
         let is_of_picture = matches!(self, Self::Create(command) if create::Command::OF_PICTURE.contains(command));
         is_of_picture && state.shared.screen == Screen::Create && state.canvas.looked_at().is_some()
     }
+}
+
+/// True while the settings are those of a job of the queue that can still be changed.
+fn is_saving_job(state: &State) -> bool {
+    queue::Command::SaveEdit.enabled(&state.queue, &state.shared).is_ok()
 }
 
 /// Keys in words, with signs as they are on the keyboard.

@@ -8,17 +8,18 @@ use eframe::egui::{
 };
 
 use crate::gui::command::Commands;
+use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::notices::Offer;
 use crate::gui::queue;
-use crate::gui::shared::{Closing, Screen};
+use crate::gui::shared::{Closing, ErrorCard, Screen};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{bold, command_button, icon_button};
+use crate::gui::widgets::{bold, command_button, command_control, default_button, icon_button};
 use crate::gui::window_command::WindowCommand;
 
 /// Width of the error card, in points.
@@ -49,6 +50,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                 ui.label(RichText::new(words).color(palette.weak));
                 devices::view::remedies(ui, state, commands, &error.remedies, devices::Command::RepeatWithRemedy);
             }
+            gone_files(ui, state, commands, error);
             if !error.details.is_empty() {
                 CollapsingHeader::new(tr!("window-details"))
                     .id_salt("error details")
@@ -66,6 +68,18 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             }
         });
     });
+}
+
+/// Buttons for the files of the model that are gone, where making pictures failed.
+fn gone_files(ui: &mut Ui, state: &State, commands: &mut Commands, error: &ErrorCard) {
+    if !matches!(error.screen, Screen::Create | Screen::Devices) {
+        return;
+    }
+    let files = state.shared.next.recipe.files.iter();
+    for (role, _) in files.filter(|(_, path)| state.shared.missing_files.contains(*path)) {
+        let words = tr!("create-choose-a-file-2", role = role.label());
+        command_control(ui, state, commands, create::Command::ChooseFile(role), |ui| ui.button(words));
+    }
 }
 
 /// A short line at the lower edge of the view, where nothing is read or set; over it where a message
@@ -145,7 +159,7 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
         widgets::last_row(ui, |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::CloseBeside));
+            default_button(ui, state, commands, WindowCommand::CloseBeside);
             command_button(ui, state, commands, WindowCommand::StayBeside);
         });
     });
@@ -163,7 +177,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.label(RichText::new(tr!("window-the-picture-restarts-next")).color(palette.weak));
                 ui.add_space(8.0);
                 widgets::last_row(ui, |ui| {
-                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
+                    default_button(ui, state, commands, WindowCommand::StayOpen);
                     command_button(ui, state, commands, WindowCommand::StopAndClose);
                 });
             }
@@ -176,7 +190,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
                 widgets::last_row(ui, |ui| {
-                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::KeepUnsaved));
+                    default_button(ui, state, commands, WindowCommand::KeepUnsaved);
                     command_button(ui, state, commands, WindowCommand::SaveAndClose);
                     command_button(ui, state, commands, WindowCommand::CloseUnsaved);
                 });

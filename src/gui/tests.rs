@@ -50,6 +50,7 @@ mod overlaps;
 mod phrases;
 mod program;
 mod prompt;
+mod questions;
 mod queue;
 mod rates;
 mod recall;

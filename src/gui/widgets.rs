@@ -84,6 +84,25 @@ pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands
     command_control(ui, state, commands, command, |ui| ui.add(button))
 }
 
+/// The button of a dialog that Enter means too, unless another control of it has the keyboard.
+pub(crate) fn default_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into<Command>) {
+    let command = command.into();
+    theme::accented(ui, |ui| command_button(ui, state, commands, command.clone()));
+    let is_free = ui.memory(|memory| memory.focused().is_none() && memory.top_modal_layer() == Some(ui.layer_id()));
+    if is_free && !egui::Popup::is_any_open(ui.ctx()) && is_enter_pressed(ui) && command.enabled(state).is_ok() {
+        commands.push(command);
+    }
+}
+
+/// Whether Enter goes down in this frame. A key that is held opened the dialog, and does not answer it.
+fn is_enter_pressed(ui: &Ui) -> bool {
+    let is_it = |event: &egui::Event| match event {
+        egui::Event::Key { key, pressed, repeat, modifiers, .. } => *key == egui::Key::Enter && *pressed && !repeat && modifiers.is_none(),
+        _ => false,
+    };
+    ui.input(|input| input.events.iter().any(is_it))
+}
+
 /// A button that is an icon; its command's label is its accessible name.
 pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Icon, command: impl Into<Command>) -> Response {
     let command = command.into();

@@ -75,6 +75,8 @@ pub enum Command {
     LockSeed,
     /// Make a picture of this example of the chosen model.
     MakeExample(Box<Example>),
+    /// Take prompt and shape of an example over.
+    TakeExample(Box<Example>),
     /// Make this many pictures at once; `None`: as many as are quick.
     SetCount(Option<u32>),
     /// Make the built-in model the one in use.
@@ -343,6 +345,7 @@ impl FeatureCommand for Command {
             Self::LockSeed => (tr!("create-keep-this-seed"), tr!("create-lock-the-seed-so")),
             Self::MakeExample(example) if example.seed.is_some() => (tr!("create-make-this-picture"), tr!("create-make-this-picture-with")),
             Self::MakeExample(_) => (tr!("create-make-a-picture-of"), tr!("create-make-a-picture-of-this-prompt")),
+            Self::TakeExample(_) => (tr!("create-use-this-prompt"), tr!("create-use-this-prompt-and-its-shape")),
             Self::SetCount(None) => (tr!("create-as-many-as-are"), tr!("create-make-four-pictures-at")),
             Self::SetCount(Some(1)) => (tr!("create-1-picture"), tr!("create-make-one-picture-at")),
             Self::SetCount(Some(2)) => (tr!("create-2-pictures"), tr!("create-make-two-pictures-at")),
@@ -543,6 +546,7 @@ impl FeatureCommand for Command {
             | Self::ShowStep(_)
             | Self::ChangeRecipe(_)
             | Self::MakeExample(_)
+            | Self::TakeExample(_)
             | Self::SetCount(_)
             | Self::PointAt(_)
             | Self::NotePicks(..)

@@ -97,7 +97,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             enqueue_prompts(state, prompts, context);
         }
         Command::EnqueueFile => enqueue_file(context),
-        Command::MakeExample(example) => make_example(state, *example, context),
+        Command::MakeExample(example) => make_example(state, &example, context),
+        Command::TakeExample(example) => {
+            take_example(&example, context);
+            context.notice(tr!("create-this-prompt-is-in-create"));
+        }
         Command::SetCount(count) => {
             context.shared.counts_automatically = count.is_none();
             context.shared.next.recipe.batch_count = count.unwrap_or(1);
@@ -360,18 +364,24 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 
 /// Makes the picture of an example: the one that was shown, where it has a seed, else as many as the
 /// person makes at once.
-fn make_example(state: &mut State, example: Example, context: &mut Context<'_>) {
-    let recipe = &mut context.shared.next.recipe;
-    recipe.prompt = example.prompt;
-    if let Some(size) = example.width.zip(example.height) {
-        (recipe.width, recipe.height) = size;
-    }
+fn make_example(state: &mut State, example: &Example, context: &mut Context<'_>) {
+    take_example(example, context);
+    let recipe = &context.shared.next.recipe;
     let asked = match example.seed {
         Some(seed) => Some(Recipe { seed, batch_count: 1, ..recipe.clone() }),
         None => asked_recipe(state, context),
     };
     if let Some(recipe) = asked {
         generate(state, recipe, context);
+    }
+}
+
+/// Takes prompt and shape of an example over.
+fn take_example(example: &Example, context: &mut Context<'_>) {
+    let recipe = &mut context.shared.next.recipe;
+    recipe.prompt.clone_from(&example.prompt);
+    if let Some(size) = example.width.zip(example.height) {
+        (recipe.width, recipe.height) = size;
     }
 }
 
@@ -529,6 +539,11 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
     if let (Some(size), Some(canvas)) = (state.canvas_size_px(), canvas_rect(egui)) {
         state.view = state.view.zoomed(factor, canvas.center(), size, canvas);
     }
+}
+
+/// Has it asked again whether the files in use are there: one may have gone since.
+pub(crate) fn check_files_again(state: &mut State) {
+    state.checked_files.clear();
 }
 
 /// Asks whether the files in use are there, whenever they are others than before.

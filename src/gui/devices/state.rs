@@ -102,8 +102,8 @@ impl State {
 
     /// Pinned modules; `None` while they are not known.
     #[must_use]
-    pub fn known_pins(&self) -> Option<BTreeSet<Module>> {
-        self.pins_known.then(|| self.board.pins.clone())
+    pub fn known_pins(&self) -> Option<&BTreeSet<Module>> {
+        self.pins_known.then_some(&self.board.pins)
     }
 
     /// True if the recipe's placement fits into memory; `None` while that is not known.

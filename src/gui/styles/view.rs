@@ -11,7 +11,7 @@ use crate::gui::state::State;
 use crate::gui::styles::command::Command;
 use crate::gui::styles::state::{StyleDraft, changes_of};
 use crate::gui::theme;
-use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
+use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, default_button, icon_button, row};
 use crate::gui::window_command::WindowCommand;
 use atelier_core::sentences::list as list_of;
 use atelier_language::tr;
@@ -114,6 +114,7 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
     let palette = theme::palette(ui);
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
     let mut edited: StyleDraft = draft.clone();
+    let mut pressed = Commands::default();
     let modal = Modal::new(Id::unique("save style")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(DIALOG_WIDTH);
         ui.label(bold(tr!("styles-save-these-settings-as")).size(theme::TITLE).color(palette.strong));
@@ -145,13 +146,15 @@ pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) 
         }
         ui.add_space(8.0);
         widgets::last_row(ui, |ui| {
-            command_button(ui, state, commands, Command::Edit(None));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+            command_button(ui, state, &mut pressed, Command::Edit(None));
+            default_button(ui, state, &mut pressed, Command::Save);
         });
     });
+    // What was typed in the frame of a button comes first.
     if edited != *draft {
         commands.push(Command::Edit(Some(Box::new(edited))));
     }
+    commands.append(pressed);
     if modal.should_close() {
         commands.push(Command::Edit(None));
     }
@@ -178,7 +181,7 @@ pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
             for taken in [TakenNames::Skip, TakenNames::Replace] {
                 command_button(ui, state, commands, Command::AnswerImport(Some(taken)));
             }
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AnswerImport(Some(TakenNames::KeepBoth))));
+            default_button(ui, state, commands, Command::AnswerImport(Some(TakenNames::KeepBoth)));
         });
     });
     if closes {

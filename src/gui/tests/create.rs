@@ -442,6 +442,26 @@ fn a_file_that_has_gone_is_marked() {
 }
 
 #[test]
+fn an_error_offers_to_choose_a_file_anew_that_has_gone_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("mine.safetensors");
+    std::fs::write(&model, "").unwrap();
+    let mut recipe = ready();
+    recipe.files.set(FileRole::Model, model.clone());
+    let mut studio = Studio::open(recipe);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    std::fs::remove_file(&model).unwrap();
+    studio.port.send(Event::End { job, end: End::Failed(Failure::new("mine.safetensors no longer exists.", "Restore it.")) });
+    studio.until("the look", |app| app.state.shared.missing_files.contains(&model));
+    let role = FileRole::Model.label();
+    assert!(studio.harness.query_by_role_and_label(Role::Button, &format!("Choose a file: {role}")).is_some());
+    studio.harness.check_accessibility();
+    studio.click("Dismiss");
+    assert!(!studio.sees("Choose a file: "));
+}
+
+#[test]
 fn the_theme_goes_round() {
     let mut studio = Studio::open(ready());
     for (label, choice, dark) in [

@@ -307,6 +307,20 @@ fn a_star_a_pick_and_a_reject_go_on_to_the_next_picture_where_that_is_wanted() {
 }
 
 #[test]
+fn one_chosen_picture_has_its_buttons_over_the_grid() {
+    let mut studio = open_gallery(&["a lake", "a castle"]);
+    let has = |studio: &Studio, name: &str| studio.harness.query_by_role_and_label(Role::Button, name).is_some();
+    studio.press(Modifiers::NONE, Key::End);
+    assert!(has(&studio, "Move to the trash") && !has(&studio, "Compare"));
+    studio.click("Export…");
+    assert!(studio.sees("Export this picture"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.press(Modifiers::SHIFT, Key::ArrowLeft);
+    studio.click("Export…");
+    assert!(studio.sees("Export 2 pictures"));
+}
+
+#[test]
 fn what_comes_back_from_the_trash_is_selected() {
     let mut studio = open_gallery(&["one", "two", "three", "four"]);
     let ids = studio.app().state.gallery.found.ids.clone();

@@ -154,7 +154,7 @@ fn a_dropped_upscaler_says_what_it_is_for_and_leaves_the_model_alone() {
 #[test]
 fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
-    studio.app_mut().state.shared.next.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
+    studio.app_mut().state.shared.next.lora_files = Arc::from(["/l/Ink.safetensors", "/l/oil.gguf"].map(PathBuf::from));
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
     studio.harness.run_ok();
     assert_eq!(recipe_of(&studio).prompt, "a lake <lora:ink:0.8>, still", "what a person wrote stays");

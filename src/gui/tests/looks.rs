@@ -190,6 +190,15 @@ fn a_colour_as_dark_as_the_panel_has_the_edge_of_other_controls() {
 }
 
 #[test]
+fn a_picture_of_the_strip_says_its_prompt_to_who_does_not_see_it() {
+    let mut studio = Studio::open(Recipe { prompt: format!("a red hut, {}", "pines and ".repeat(40)), ..ready() });
+    studio.make(7);
+    let cell = studio.harness.get_by_role_and_label(Role::Button, "Picture 1, seed 7");
+    let said = cell.accesskit_node().description().unwrap();
+    assert!(said.contains("a red hut, pines") && said.contains('…') && said.len() < 400, "{said}");
+}
+
+#[test]
 fn every_letter_of_the_languages_is_in_our_fonts_or_in_those_of_the_system() {
     for (language, is_of_system) in [("en", false), ("de", false), ("ja", true)] {
         let providers: Vec<Arc<dyn FontProvider>> = if is_of_system { vec![Arc::new(SystemFontProvider::new())] } else { Vec::new() };

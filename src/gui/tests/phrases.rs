@@ -107,7 +107,7 @@ fn a_phrase_under_the_pointer_is_compared_in_two_drafts_past_the_queue() {
 fn a_lora_behind_the_words_leaves_phrases_in_their_places() {
     let mut studio = with_model();
     let next = &mut studio.app_mut().state.shared.next;
-    next.lora_files = vec!["/l/ink.safetensors".into()];
+    next.lora_files = Arc::from([PathBuf::from("/l/ink.safetensors")]);
     next.recipe.prompt.push_str(" <lora:ink:1>");
     rest_on(&mut studio, STARS);
     let (_, recipe, _) = take_draft(&mut studio, true);

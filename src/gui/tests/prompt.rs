@@ -230,7 +230,7 @@ fn chip_rects(studio: &Studio) -> Vec<(egui::Rect, egui::Color32)> {
 #[test]
 fn names_of_files_stand_as_chips_in_the_text_and_a_click_selects_one() {
     let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
-    studio.app_mut().state.shared.next.lora_files = vec!["/l/ink.safetensors".into()];
+    studio.app_mut().state.shared.next.lora_files = Arc::from([PathBuf::from("/l/ink.safetensors")]);
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("{<lora:ink:0.8>|mist}, <lora:pen:1>");
     studio.harness.run_ok();
     let chips = chip_rects(&studio);
@@ -270,7 +270,7 @@ fn a_chip_over_the_end_of_a_line_has_a_shape_in_each() {
 #[test]
 fn a_lora_in_the_negative_prompt_is_told_to_have_no_effect() {
     let mut studio = Studio::sized(Recipe { guidance: 5.0, ..ready() }, [1440.0, 1600.0]);
-    studio.app_mut().state.shared.next.lora_files = vec!["/l/ink.safetensors".into()];
+    studio.app_mut().state.shared.next.lora_files = Arc::from([PathBuf::from("/l/ink.safetensors")]);
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
     studio.harness.run_ok();
     type_on(&mut studio, "<lora:ink:0.8>, fog");

@@ -93,6 +93,22 @@ fn rows_say_what_forms_and_why_the_others_wait() {
 }
 
 #[test]
+fn the_button_that_makes_pictures_saves_the_job_whose_settings_are_shown() {
+    let (mut studio, _) = waiting(&["a castle"]);
+    let own = studio.app().state.shared.next.recipe.clone();
+    studio.click("More for “a castle”");
+    studio.click("Edit");
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Generate").is_none());
+    let button = studio.harness.get_by_role_and_label(Role::Button, "Save the job").rect();
+    assert!(studio.harness.ctx.content_rect().contains_rect(button));
+    studio.app_mut().state.shared.next.recipe.prompt = "a windmill".into();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    until_prompts(&mut studio, &["a lake", "a windmill"]);
+    assert_eq!(studio.app().state.shared.next.recipe, own);
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Save the job").is_none());
+}
+
+#[test]
 fn a_row_is_moved_with_the_arrow_keys_and_by_dragging() {
     let (mut studio, _) = waiting(&["one", "two", "three"]);
     until_prompts(&mut studio, &["a lake", "one", "two", "three"]);

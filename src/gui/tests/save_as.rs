@@ -57,6 +57,22 @@ fn a_picture_that_is_copied_from_memory_says_what_the_clipboard_cannot_keep() {
 }
 
 #[test]
+fn enter_on_another_button_than_save_saves_nothing() {
+    let mut studio = Studio::open(ready());
+    studio.make(7);
+    studio.ask_where_to_save();
+    let path = studio.folder.path().join("out.webp");
+    studio.fill("Path of the copy", &path.display().to_string());
+    let names = questions::tab_names(&mut studio, Modifiers::NONE, 6);
+    assert_eq!(names, ["PNG", "JPEG", "WebP", "Cancel", "Save", "Path of the copy"]);
+    studio.harness.get_by_role_and_label(Role::Button, "Cancel").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.until_files_are_read();
+    assert!(!studio.is_saving() && !path.exists());
+}
+
+#[test]
 fn the_formats_are_a_click_away_and_a_file_that_is_there_is_asked_about() {
     let mut studio = Studio::open(ready());
     studio.make(7);

@@ -195,6 +195,28 @@ fn settings_that_could_not_be_written_are_tried_again_and_closing_says_so() {
 }
 
 #[test]
+fn a_frame_without_a_change_clones_no_settings() {
+    let mut recipe = ready();
+    recipe.loras.push(Lora::new("/loras/ink.safetensors".into(), 1.0));
+    let mut studio = Studio::open(recipe);
+    studio.make(7);
+    let places = |studio: &Studio| {
+        let seen = studio.app().seen_settings();
+        (seen.recipe.prompt.as_ptr(), seen.recipe.loras.as_ptr(), seen.prompts.as_ptr(), seen.recent_models.as_ptr())
+    };
+    let before = places(&studio);
+    for _ in 0..3 {
+        studio.harness.step();
+    }
+    assert_eq!(places(&studio), before);
+    studio.app_mut().state.shared.next.recipe.loras[0].strength = 0.5;
+    studio.app_mut().state.create.prompts.remember("a castle");
+    studio.harness.step();
+    let (seen, now) = (studio.app().seen_settings().clone(), studio.app().settings());
+    assert!(seen == now && seen.recipe.loras[0].strength == 0.5 && seen.prompts[0] == "a castle");
+}
+
+#[test]
 fn who_closes_anyway_may_and_the_system_is_not_held_up_for_long() {
     let mut studio = studio();
     std::fs::write(studio.canvases(), "in the way").unwrap();

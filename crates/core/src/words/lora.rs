@@ -100,12 +100,6 @@ pub fn take_loras(prompt: &str) -> (String, Vec<LoraTag>) {
     collect_loras(prompt, Comments::Skipped)
 }
 
-/// Names of all tags of LoRAs in a text, also of those that [`take_loras`] leaves there. Quick, since
-/// the text is not cut into its parts.
-pub fn lora_names(text: &str) -> impl Iterator<Item = &str> {
-    text.match_indices('<').filter_map(move |(at, _)| lora_at(text.get(at..)?).map(|(name, ..)| name))
-}
-
 /// As [`take_loras`], also out of comments: for programs that know none.
 #[must_use]
 pub fn take_loras_with_comments(prompt: &str) -> (String, Vec<LoraTag>) {
@@ -343,7 +337,6 @@ mod tests {
         for prompt in ["a [<lora:a:1>|<lora:b:1>]", "{<lora:a:1>|[<lora:b:1>::5]}", "[[<lora:a:1>|b]::5]"] {
             assert_eq!(take_loras(prompt), (prompt.to_owned(), Vec::new()));
         }
-        assert_eq!(lora_names("{<lora:a:1>|b} [<lora:b:1>::5] # <lyco:c:0.5>").collect::<Vec<_>>(), ["a", "b", "c"]);
         let left = take_loras_if("[<lora:a:1>:<lora:b:1>:5]", |tag| tag.name == "a");
         assert_eq!(left, "[:<lora:b:1>:5]");
     }
@@ -394,7 +387,7 @@ mod tests {
     #[test]
     fn a_tag_that_is_no_lora_stays_in_the_prompt() {
         for prompt in ["<lora:>", "<lora:x:high>", "<lora:x", "a < b"] {
-            assert_eq!((take_loras(prompt), lora_names(prompt).count()), ((prompt.to_owned(), Vec::new()), 0));
+            assert_eq!(take_loras(prompt), (prompt.to_owned(), Vec::new()));
         }
     }
 }

@@ -311,3 +311,4 @@ models-of-weights = { $size } Gewichte
 models-about-3 = etwa { $size }
 models-an-example-of = Ein Beispiel von { $name }
 models-a-picture-that-this-model = Ein Bild, das dieses Modell erzeugt.
+models-good-at = Gut bei

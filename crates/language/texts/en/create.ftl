@@ -774,3 +774,6 @@ create-prompts-are-in-the = { $count ->
 create-the-first-prompts-are = The first { $count } prompts are in the queue; { $left } more were left out.
 create-cannot-be-read = { $path } cannot be read: { $error }.
 create-is-not-a-text = { $path } is not a text file in UTF-8 of up to { $mib } MiB.
+create-use-this-prompt-and-its-shape = Use this prompt and the shape that suits it.
+create-this-prompt-is-in-create = This prompt is in Create now.
+create-save-the-job = Save the job

@@ -311,3 +311,4 @@ models-of-weights = { $size } of weights
 models-about-3 = about { $size }
 models-an-example-of = An example of { $name }
 models-a-picture-that-this-model = A picture that this model makes.
+models-good-at = Good at

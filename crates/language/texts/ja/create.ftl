@@ -757,3 +757,6 @@ create-prompts-are-in-the = { $count }件のプロンプトをキューに追加
 create-the-first-prompts-are = 最初の{ $count }件のプロンプトをキューに追加しました。残りの{ $left }件は省かれました。
 create-cannot-be-read = { $path }を読み込めません：{ $error }。
 create-is-not-a-text = { $path }は{ $mib } MiB以下のUTF-8のテキストファイルではありません。
+create-use-this-prompt-and-its-shape = このプロンプトと、それに合う形を使います。
+create-this-prompt-is-in-create = このプロンプトを「作成」に入れました。
+create-save-the-job = ジョブを保存

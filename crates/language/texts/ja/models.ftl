@@ -311,3 +311,4 @@ models-of-weights = 重み{ $size }
 models-about-3 = 約{ $size }
 models-an-example-of = { $name }の例
 models-a-picture-that-this-model = このモデルが作る画像です。
+models-good-at = 得意なもの

@@ -4,9 +4,11 @@
 
 mod other_studio;
 mod prompt_loras;
+mod prompt_reading;
 mod recent_recipes;
 mod unmet_requirement;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +16,8 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart
 use atelier_language::tr;
 use atelier_library::Builtin;
 
-pub use prompt_loras::add_named_loras;
+use prompt_reading::PromptReading;
+pub use prompt_reading::add_named_loras;
 use recent_recipes::KEPT_BY_ANOTHER_MODEL;
 pub use recent_recipes::{RecentRecipes, same_paths};
 pub use unmet_requirement::UnmetRequirement;
@@ -33,7 +36,7 @@ pub struct NextRecipe {
     /// The last recipe of each model that was used.
     pub recent_recipes: RecentRecipes,
     /// The LoRAs of the library, by which a prompt can name them.
-    pub lora_files: Vec<PathBuf>,
+    pub lora_files: Arc<[PathBuf]>,
     /// The last model that is known to read a control picture without a `ControlNet`.
     pub with_control: Option<ModelFiles>,
     /// The model of another studio that is used in place of the recipe's files.
@@ -42,6 +45,8 @@ pub struct NextRecipe {
     pub studio_defaults: PartialRecipe,
     /// The recipe as it was with this computer's model, while another studio's is used.
     pub own_recipe: Option<Box<Recipe>>,
+    /// What the prompt was last read as.
+    prompt_reading: RefCell<Option<Arc<PromptReading>>>,
 }
 
 impl NextRecipe {
@@ -65,11 +70,12 @@ impl NextRecipe {
             builtin,
             custom_recipe,
             recent_recipes: RecentRecipes::default(),
-            lora_files: Vec::new(),
+            lora_files: Arc::from([]),
             with_control: None,
             studio: None,
             studio_defaults: PartialRecipe::default(),
             own_recipe: None,
+            prompt_reading: RefCell::default(),
         }
     }
 

@@ -2,32 +2,38 @@
 //! person wrote; the recipe of a picture has them in its list instead.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use atelier_core::placement::Change;
 use atelier_core::recipe::{Lora, Recipe};
-use atelier_core::words::{lora_names, take_loras, take_loras_if};
+use atelier_core::words::take_loras_if;
 use atelier_library::lora_named;
 
 use super::NextRecipe;
+use super::prompt_reading::{PromptReading, add_named_loras, known_loras};
 
 impl NextRecipe {
+    /// What its prompt says of LoRAs, read once for each change: it is asked each frame, by each
+    /// command that makes a picture.
+    fn reading(&self) -> Arc<PromptReading> {
+        let mut kept = self.prompt_reading.borrow_mut();
+        if let Some(reading) = kept.as_ref().filter(|it| it.is_of(&self.recipe, &self.lora_files)) {
+            return Arc::clone(reading);
+        }
+        Arc::clone(kept.insert(Arc::new(PromptReading::of(&self.recipe, &self.lora_files))))
+    }
+
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
     #[must_use]
     pub fn unknown_loras(&self) -> Vec<String> {
-        // Each command that makes a picture asks in each frame.
-        if lora_names(&self.recipe.prompt).all(|name| self.lora_named(name).is_some()) {
-            return Vec::new();
-        }
-        let names = take_loras(&self.recipe.prompt).1.into_iter().map(|tag| tag.name);
-        names.filter(|name| self.lora_named(name).is_none()).collect()
+        self.reading().unknown.clone()
     }
 
     /// The known file that `<lora:name:strength>` of the prompt means.
     #[must_use]
     pub fn lora_named(&self, name: &str) -> Option<&Path> {
-        lora_named(name, self.known_loras(&self.recipe))
+        lora_named(name, known_loras(&self.recipe, &self.lora_files))
     }
 
     /// The LoRAs that the prompt names, and whose files are known: they count in place of those of
@@ -37,7 +43,7 @@ impl NextRecipe {
     pub fn prompt_loras(&self) -> Vec<Lora> {
         let mut loras = Vec::new();
         if self.studio.is_none() && may_name_loras(&self.recipe.prompt) {
-            add_named_loras(&mut loras, self.taken(&self.recipe).1);
+            add_named_loras(&mut loras, self.reading().named.iter().cloned());
         }
         loras
     }
@@ -49,8 +55,12 @@ impl NextRecipe {
         if self.studio.is_some() || !may_name_loras(&self.recipe.prompt) {
             return Cow::Borrowed(&self.recipe);
         }
+        let reading = self.reading();
+        if reading.named.is_empty() {
+            return Cow::Borrowed(&self.recipe);
+        }
         let mut recipe = self.recipe.clone();
-        self.take_loras_of(&mut recipe);
+        reading.take_into(&mut recipe);
         Cow::Owned(recipe)
     }
 
@@ -76,57 +86,19 @@ impl NextRecipe {
         if self.studio.is_some() && recipe.files.is_empty() {
             return;
         }
-        let (prompt, named) = self.taken(recipe);
-        if !named.is_empty() {
-            recipe.prompt = prompt;
-            add_named_loras(&mut recipe.loras, named);
-        }
-    }
-
-    /// A recipe's prompt without the tags of known files, and these LoRAs in its order.
-    fn taken(&self, recipe: &Recipe) -> (String, Vec<Lora>) {
-        let mut named = Vec::new();
-        let steps = recipe.steps_in_pass(0);
-        let prompt = take_loras_if(&recipe.prompt, |tag| {
-            let path = lora_named(&tag.name, self.known_loras(recipe));
-            named.extend(path.map(|path| tag.lora(path.to_owned(), steps)));
-            path.is_some()
-        });
-        (prompt, named)
-    }
-
-    fn known_loras<'a>(&'a self, recipe: &'a Recipe) -> impl Iterator<Item = &'a Path> {
-        recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path)
+        PromptReading::of(recipe, &self.lora_files).take_into(recipe);
     }
 }
 
-/// False where a look at the letters tells that no tag is there: it is asked each frame.
+/// False where a look at the letters tells that no tag is there.
 fn may_name_loras(prompt: &str) -> bool {
     prompt.contains('<')
 }
 
-/// Adds the LoRAs that a prompt names, in its order. One that is named twice for the same steps
-/// counts with both strengths, and one that is in the list already as the prompt has it.
-pub fn add_named_loras(loras: &mut Vec<Lora>, named: impl IntoIterator<Item = Lora>) {
-    let mut found: Vec<Lora> = Vec::new();
-    for lora in named {
-        lora.add_to(&mut found);
-    }
-    // What the prompt says of a file stands where the first LoRA of that file stood.
-    let named: BTreeSet<PathBuf> = found.iter().map(|lora| lora.path.clone()).collect();
-    let listed = std::mem::take(loras);
-    for lora in listed {
-        if named.contains(&lora.path) {
-            loras.extend(found.extract_if(.., |it| it.path == lora.path));
-        } else {
-            loras.push(lora);
-        }
-    }
-    loras.append(&mut found);
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::studio_model::StudioModel;
     use atelier_core::recipe::ModelFiles;
@@ -135,7 +107,7 @@ mod tests {
     fn next(prompt: &str) -> NextRecipe {
         let recipe = Recipe { steps: 20, prompt: prompt.into(), ..Recipe::default() };
         let mut next = NextRecipe::new(recipe, false, Err(String::new()));
-        next.lora_files = vec!["/l/ink.safetensors".into()];
+        next.lora_files = Arc::from([PathBuf::from("/l/ink.safetensors")]);
         next
     }
 
@@ -157,6 +129,30 @@ mod tests {
         assert_eq!(*next.resolved_recipe(), next.recipe);
         next.recipe.prompt = "a <lora:ink:0.5> lake {<lora:pen:1>|fog} # <lora:oil:1>".into();
         assert_eq!(next.unknown_loras(), [""; 0], "these are not taken, or nobody knows yet whether they are");
+    }
+
+    #[test]
+    fn a_prompt_is_read_once_for_each_change_of_what_its_loras_depend_on() {
+        let mut next = next("a <lora:ink:0.5> lake <lora:pen:1>");
+        let mut before = next.reading();
+        assert!(next.ready().is_err() && !next.unknown_loras().is_empty());
+        assert_eq!((next.prompt_loras(), next.resolved_recipe().loras.len()), (vec![ink(0.5)], 1));
+        next.recipe.guidance = 3.0;
+        assert!(Arc::ptr_eq(&before, &next.reading()), "it was read again for the same words");
+        let changes: [fn(&mut NextRecipe); 4] = [
+            |next| next.recipe.prompt.push('s'),
+            |next| next.recipe.steps = 8,
+            |next| next.recipe.loras.push(Lora::new("/l/pen.gguf".into(), 1.0)),
+            |next| next.lora_files = Arc::from([]),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            change(&mut next);
+            let now = next.reading();
+            assert!(!Arc::ptr_eq(&before, &now), "change {number} was not seen");
+            assert!(Arc::ptr_eq(&now, &next.reading()));
+            before = now;
+        }
+        assert_eq!(next.unknown_loras(), ["ink"]);
     }
 
     #[test]

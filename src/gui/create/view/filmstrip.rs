@@ -17,6 +17,8 @@ use crate::gui::{icons, theme, widgets};
 /// Side of a small look, in points.
 pub(crate) const SIDE: f32 = 72.0;
 const GAP: f32 = 6.0;
+/// Characters of a prompt that the words on a picture show.
+const MAX_PROMPT: usize = 200;
 
 /// Draws the filmstrip.
 pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -156,7 +158,7 @@ fn tile(
         response.scroll_to_me(None);
     }
     let clicked = response.clicked();
-    let response = response.on_hover_text(tr!("create-right-click-for-a-menu", name));
+    let response = response.on_hover_text(tr!("create-right-click-for-a-menu", name = described(name, &command, state)));
     if let Command::Show(id) = command {
         // The menu is about the picture that is shown then.
         if response.secondary_clicked() {
@@ -174,6 +176,15 @@ fn tile(
     if clicked {
         commands.push(command);
     }
+}
+
+/// The name of a tile, and the beginning of the prompt where it shows a picture.
+fn described(name: &str, command: &Command, state: &State) -> String {
+    let picture = if let Command::Show(id) = command { state.create.session.get(*id) } else { None };
+    let prompt = picture.map_or("", |picture| picture.recipe.prompt.trim());
+    let start: String = prompt.chars().take(MAX_PROMPT).collect();
+    let end = if start.len() < prompt.len() { "…" } else { "" };
+    if start.is_empty() { name.to_owned() } else { format!("{name}\n{start}{end}") }
 }
 
 #[cfg(test)]

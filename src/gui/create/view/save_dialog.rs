@@ -2,20 +2,19 @@
 //! here, and a JPEG has a quality.
 
 use atelier_language::tr;
-use eframe::egui::{Id, Key, Label, Modifiers, RichText, TextEdit, Ui};
+use eframe::egui::{Id, Label, RichText, TextEdit, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::save_dialog::{MAX_QUALITY, MIN_QUALITY, SaveDialog};
-use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, WHOLE, bold, command_button, line_edit_with_undo, slider_row};
+use crate::gui::widgets::{self, WHOLE, bold, command_button, default_button, line_edit_with_undo, slider_row};
 
 pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(dialog) = state.create.save_dialog.as_deref() else { return };
     let mut edited = dialog.clone();
-    let enters = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
+    let mut pressed = Commands::default();
     let closes = widgets::modal(ui, tr!("create-save-picture"), |ui| {
         let palette = theme::palette(ui);
         ui.add(Label::new(bold(tr!("create-save-a-copy-of-this-picture")).size(theme::TITLE).color(palette.strong)).wrap());
@@ -33,20 +32,19 @@ pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         ui.add_space(8.0);
         widgets::last_row(ui, |ui| {
-            command_button(ui, state, commands, Command::SetSaveDialog(None));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+            command_button(ui, state, &mut pressed, Command::SetSaveDialog(None));
+            default_button(ui, state, &mut pressed, Command::Save);
         });
     });
     if closes {
         commands.push(Command::SetSaveDialog(None));
         return;
     }
+    // What was typed in the frame of a button comes first.
     if edited != *dialog {
         commands.push(Command::SetSaveDialog(Some(Box::new(edited))));
     }
-    if enters && Command::Save.enabled(&state.create, &state.shared).is_ok() {
-        commands.push(Command::Save);
-    }
+    commands.append(pressed);
 }
 
 /// The field for the place, and the formats, of which the ending says the chosen one.

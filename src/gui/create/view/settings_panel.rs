@@ -22,6 +22,7 @@ use crate::gui::guides::view::{control_steps_rows, guides_section};
 use crate::gui::icons::Icon;
 use crate::gui::live;
 use crate::gui::phrases;
+use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
@@ -125,9 +126,12 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let cancel_width = if queueing { GENERATE_HEIGHT + gap } else { 0.0 };
         let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
         let ready = command.enabled(state).is_ok();
-        let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
+        let is_saving = command == queue::Command::SaveEdit.into();
+        let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on && !is_saving);
         let label = intent.map_or(command.label(), Intent::label).to_owned();
-        let label = if state.shared.is_queue_standing() && !(has_switch && state.live.is_on) {
+        let label = if is_saving {
+            tr!("create-save-the-job").to_owned()
+        } else if state.shared.is_queue_standing() && !(has_switch && state.live.is_on) {
             tr!("create-waiting", command = command.label(), waiting_count = state.shared.waiting_count())
         } else {
             label

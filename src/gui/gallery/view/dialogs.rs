@@ -1,13 +1,13 @@
 //! Dialogs: name of a search that is kept, settings of an export.
 
-use eframe::egui::{Key, Label, RichText, TextEdit, Ui};
+use eframe::egui::{Label, RichText, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::gallery;
 use crate::gui::gallery::state::Dialog;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{WHOLE, bold, command_button, last_row, line_edit_with_undo, modal, slider_row};
+use crate::gui::widgets::{WHOLE, bold, command_button, default_button, last_row, line_edit_with_undo, modal, slider_row};
 use atelier_language::tr;
 use atelier_studio::gallery_service::ExportFormat;
 
@@ -41,12 +41,8 @@ fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) 
     if name.is_empty() && ui.memory(|memory| memory.focused().is_none()) {
         response.request_focus();
     }
-    let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
     if text != name {
         commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::SaveSearch(text)))));
-    }
-    if entered {
-        commands.push(Command::Gallery(gallery::Command::SaveSearch));
     }
     buttons(ui, state, commands, gallery::Command::SaveSearch);
 }
@@ -86,6 +82,6 @@ fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, next: gallery::C
     ui.add_space(8.0);
     last_row(ui, |ui| {
         command_button(ui, state, commands, gallery::Command::SetDialog(None));
-        theme::accented(ui, |ui| command_button(ui, state, commands, next));
+        default_button(ui, state, commands, next);
     });
 }

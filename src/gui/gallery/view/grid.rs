@@ -26,6 +26,9 @@ use atelier_studio::gallery_service::ExportFormat;
 
 /// Space round the grid, in points.
 const EDGE: f32 = 14.0;
+/// Width of the line over the grid, in points, in which the buttons of one picture have room in any
+/// language.
+const WIDE_BAR: f32 = 760.0;
 /// Sides of cells, in points.
 const SIDES: std::ops::RangeInclusive<f32> = 72.0..=420.0;
 /// Height of the words and buttons of an empty gallery over the examples, at most, in points.
@@ -182,6 +185,8 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let palette = theme::palette(ui);
     let view = &state.gallery;
+    // One picture is chosen nearly always: its buttons are there where they take no room from others.
+    let has_chosen = view.selection.len() > 1 || (view.target_count() == 1 && ui.available_width() >= WIDE_BAR);
     let left = |ui: &mut Ui| {
         ui.add_space(EDGE);
         ui.add(eframe::egui::Label::new(RichText::new(summary(state)).color(palette.weak)).truncate());
@@ -193,7 +198,7 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if view.can_restore {
             command_button(ui, state, commands, It::Restore);
         }
-        if view.selection.len() > 1 {
+        if has_chosen {
             command_button(ui, state, commands, It::Delete);
             command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
             if view.pair().is_some() {

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, ProgressBar, RichText, ScrollArea, Ui, vec2};
+use eframe::egui::{Align, Button, Frame, Grid, Label, Layout, Margin, ProgressBar, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::create;
 use crate::gui::due;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
@@ -28,6 +29,7 @@ pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, 
             head(ui, state, commands, model);
             actions(ui, state, commands, model);
             download_section(ui, state, commands, model);
+            prompts(ui, state, commands, model);
             variants(ui, state, commands, model);
             files(ui, state, model);
             missing(ui, model);
@@ -108,7 +110,7 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
         theme::accented(ui, |ui| {
             let Some(command) = next else { return };
             // The card has a button of the same name.
-            let button = eframe::egui::Button::new(command.label()).min_size(vec2(104.0, 28.0));
+            let button = Button::new(command.label()).min_size(vec2(104.0, 28.0));
             let name = tr!("models-now", command = command.label(), name = model.name);
             widgets::command_control(ui, state, commands, Command::Models(command), |ui| ui.add(button).accessible_name(name));
         });
@@ -129,6 +131,20 @@ fn actions(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
             named_button(ui, state, commands, models::Command::OpenFolder(folder.clone()), &model.name);
         }
     });
+}
+
+/// Prompts that it does well: before a model is here there is no picture of it.
+fn prompts(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    if model.examples.is_empty() {
+        return;
+    }
+    let colour = theme::palette(ui).text;
+    title(ui, tr!("models-good-at"));
+    for example in &model.examples {
+        let command = create::Command::TakeExample(Box::new(example.clone()));
+        let button = Button::new(small(&example.prompt, colour)).wrap();
+        widgets::command_control(ui, state, commands, command, |ui| ui.add(button));
+    }
 }
 
 /// Progress and commands of its download.

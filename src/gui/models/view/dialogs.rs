@@ -8,7 +8,7 @@ use crate::gui::models;
 use crate::gui::models::{LicensedAction, TokenState, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{bold, command_button, last_row, modal, small};
+use crate::gui::widgets::{bold, command_button, default_button, last_row, modal, small};
 use atelier_core::format::file_size;
 use atelier_language::tr;
 
@@ -40,7 +40,7 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.add_space(8.0);
         last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::DeclineLicence));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::AcceptLicence)));
+            default_button(ui, state, commands, models::Command::AcceptLicence);
         });
     });
     if modal {
@@ -73,7 +73,7 @@ pub(crate) fn size_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(8.0);
         last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::CancelSize));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmDownload)));
+            default_button(ui, state, commands, models::Command::ConfirmDownload);
         });
     });
     if modal {
@@ -100,7 +100,7 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         ui.add_space(8.0);
         last_row(ui, |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::CancelDelete)));
+            default_button(ui, state, commands, models::Command::CancelDelete);
             command_button(ui, state, commands, Command::Models(models::Command::ConfirmDelete));
         });
     });
@@ -137,7 +137,7 @@ pub(crate) fn copy(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(8.0);
         last_row(ui, |ui| {
             command_button(ui, state, commands, Command::Models(models::Command::CancelCopy));
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmCopy)));
+            default_button(ui, state, commands, models::Command::ConfirmCopy);
         });
     });
     if modal {

@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::program::command::{Command, Place};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, heading, icon_button, middle_elided};
+use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, default_button, heading, icon_button, middle_elided};
 use atelier_core::format::memory_size;
 use atelier_language::tr;
 use atelier_studio::{logs, version};
@@ -42,7 +42,7 @@ pub(crate) fn about(ui: &mut Ui, state: &State, commands: &mut Commands) {
             command_button(ui, state, commands, Command::ShowLicences);
             command_button(ui, state, commands, Command::CopyDetails(details(state)));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                theme::accented(ui, |ui| command_button(ui, state, commands, Command::CloseAbout));
+                default_button(ui, state, commands, Command::CloseAbout);
             });
         });
     });

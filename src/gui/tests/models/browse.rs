@@ -44,6 +44,25 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
 }
 
 #[test]
+fn a_model_that_is_not_here_shows_prompts_that_it_does_well_and_a_click_takes_one() {
+    let (server, home, prompt) = (Server::start(), home(), "a woodcut of two herons");
+    let mut entry = entry(&server, "aurora", "Aurora");
+    entry["examples"] = serde_json::json!([{ "prompt": "fog over a harbour" }, { "prompt": prompt, "width": 512, "height": 768 }]);
+    write_catalogue(home.path(), &serde_json::json!([entry]));
+    let mut studio = open_view(home, &server.url);
+    assert!(!studio.sees(prompt));
+    studio.click_first("Aurora, catalogue, ");
+    assert!(studio.sees("Good at") && studio.sees("fog over a harbour"));
+    studio.harness.check_accessibility();
+    studio.click(prompt);
+    let recipe = &studio.app().state.shared.next.recipe;
+    assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.height), (prompt, 512, 768));
+    assert!(studio.sees("This prompt is in Create now.") && studio.app().state.models.queue.is_empty());
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "a lake");
+}
+
+#[test]
 fn a_dropped_model_file_becomes_the_model_with_its_parts_and_the_settings_that_suit_it() {
     let home = home();
     let folder = home.path().join("downloads");

@@ -88,6 +88,22 @@ fn a_large_download_asks_once_with_time_and_space() {
 }
 
 #[test]
+fn the_question_about_a_large_download_is_answered_by_keys() {
+    let (server, home) = (Server::start(), home());
+    let mut large = entry(&server, "aurora", "Aurora");
+    large["files"][0]["size"] = 3_000_000_000_u64.into();
+    write_catalogue(home.path(), &serde_json::json!([large]));
+    let mut studio = open_view(home, &server.url);
+    studio.click("Download Aurora");
+    assert_eq!(questions::tab_names(&mut studio, Modifiers::NONE, 3), ["Not now", "Start the download", "Not now"]);
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.app().state.models.size_prompt.is_none() && studio.app().state.models.queue.is_empty());
+    studio.click("Download Aurora");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.until("the download", |app| app.state.models.queue.len() == 1);
+}
+
+#[test]
 fn a_failed_download_says_why_and_can_be_tried_again() {
     let (server, home) = (Server::start(), home());
     server.file("/aurora", b"whole", [Fault::Status(404, Vec::new())]);
