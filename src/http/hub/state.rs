@@ -93,12 +93,16 @@ impl State {
     /// Takes on the jobs of clients that this server did not add itself: of before a restart.
     fn adopt(&mut self, snapshot: &QueueSnapshot) {
         for job in snapshot.rows.iter().map(|row| &row.job) {
-            if job.owner.is_person() || job.state.is_ended() || self.jobs.contains_key(&job.id) {
+            if job.owner.is_person() {
+                continue;
+            }
+            // Also of one that has ended, which is told from one that never was.
+            self.newest = self.newest.max(Some(job.id));
+            if job.state.is_ended() || self.jobs.contains_key(&job.id) {
                 continue;
             }
             let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
             self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
-            self.newest = self.newest.max(Some(job.id));
         }
     }
 
