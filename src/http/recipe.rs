@@ -7,6 +7,7 @@ use atelier_core::recipe::{
     shaped_as,
 };
 use atelier_core::words::{Wildcards, take_loras_if};
+use atelier_gallery::queue::User;
 use atelier_studio::next_recipe::add_named_loras;
 
 use super::error::Failure;
@@ -68,6 +69,8 @@ pub(crate) struct Wish {
     pub(crate) relative_vae_tiles: Option<(f32, f32)>,
     /// The client asked to save the pictures: they are kept for ever.
     pub(crate) is_saved: bool,
+    /// Who takes turns with the client's other users.
+    pub(crate) user: User,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
 }
@@ -162,6 +165,7 @@ pub(crate) struct ResolvedWish {
     pub(crate) recipe: Recipe,
     pub(crate) model: ListedModel,
     pub(crate) is_saved: bool,
+    pub(crate) user: User,
     pub(crate) notes: Vec<String>,
 }
 
@@ -267,7 +271,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
-    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, notes })
+    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, user: wish.user, notes })
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {

@@ -243,6 +243,7 @@ impl App {
             preview: serde_json::to_string(&preview).unwrap_or_default(),
             group: None,
             owner: owner.clone(),
+            user: made.user,
         };
         self.hub.add(owner, job, made.notes).await.map_err(Failure::Failed)
     }

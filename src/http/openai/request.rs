@@ -1,6 +1,7 @@
 //! The fields of generations, edits and variations, from JSON or a form.
 
 use atelier_core::recipe::Rgb8;
+use atelier_gallery::queue::User;
 use atelier_media::ExportFormat;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest as _, Multipart, Request};
@@ -102,6 +103,7 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         seed: it.whole("seed"),
         steps: it.within("steps", STEPS),
         is_shaped_as_start: true,
+        user: User::named(&it.word("user").unwrap_or_default()),
         ..Wish::default()
     };
     if purpose == Purpose::Generate && wish.prompt.trim().is_empty() {
@@ -228,7 +230,8 @@ mod tests {
             (Some(640), Some(384), Some(2), Some(0.5))
         );
         assert_eq!((request.format, request.is_streamed, request.partial_images), (ExportFormat::Jpeg { quality: 50 }, true, 2));
-        let unread = "These fields mean nothing here and were not read: moderation, user.";
+        let unread = "These fields mean nothing here and were not read: moderation.";
+        assert_eq!(request.wish.user, User::named("x"));
         assert!(request.wish.notes.len() == 2 && request.wish.notes[1] == unread, "{:?}", request.wish.notes);
         for (body, field) in [
             (r#"{"prompt": "a", "size": "10x10"}"#, "size"),
