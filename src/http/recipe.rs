@@ -214,7 +214,9 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     recipe.height = wish.height.unwrap_or(recipe.height);
     if let Some(steps) = wish.steps {
         recipe.steps = steps;
-    } else if let Some(effort) = wish.effort.filter(|_| !is_distilled) {
+    } else if wish.effort.is_some() && is_distilled {
+        notes.push(format!("{} is distilled: it has its own {} steps in every quality.", model.name, recipe.steps));
+    } else if let Some(effort) = wish.effort {
         recipe.steps = ((recipe.steps as f32 * effort).round() as u32).clamp(*STEPS.start(), *STEPS.end());
     }
     if let Some(guidance) = wish.guidance {
@@ -322,8 +324,8 @@ mod tests {
         assert!(made.notes[0].contains("distilled"), "{:?}", made.notes);
         let made = make(Wish { guidance: Some(1.5), effort: Some(2.0), ..Wish::default() }, &list, None, None).unwrap();
         assert_eq!(
-            (made.recipe.guidance, made.recipe.steps, made.notes.len()),
-            (1.5, 8, 0),
+            (made.recipe.guidance, made.recipe.steps, made.notes),
+            (1.5, 8, vec!["Model is distilled: it has its own 8 steps in every quality.".to_owned()]),
             "quality does not slow a distilled model down"
         );
     }

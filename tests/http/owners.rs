@@ -42,6 +42,13 @@ pub(crate) fn end(studio: &Studio, token: &str, path: &str) -> Value {
     serde_json::from_str(last.trim()).unwrap()
 }
 
+/// Cancels the jobs of an owner that have not ended.
+fn cancel_all(studio: &Studio, token: &str) {
+    for job in ask(studio, token, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap() {
+        ask(studio, token, "POST", &format!("/sdcpp/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &Value::Null);
+    }
+}
+
 #[test]
 fn a_single_picture_does_not_wait_for_the_batch_of_somebody_else() {
     let studio = shared();
@@ -64,9 +71,7 @@ fn an_owner_may_let_so_many_pictures_wait_and_others_are_not_held_up_by_that() {
     assert!(more.header("retry-after").unwrap().parse::<u64>().unwrap() > 0 && more.text().contains("32 may"), "{}", more.text());
     let single = add(&studio, BEN, "one of Ben's", 2, 1);
     assert_eq!(end(&studio, BEN, &single)["status"], "completed");
-    for job in ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap() {
-        ask(&studio, ANNA, "POST", &format!("/sdcpp/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &Value::Null);
-    }
+    cancel_all(&studio, ANNA);
 }
 
 #[test]
@@ -102,9 +107,27 @@ fn too_many_pictures_are_refused_in_the_words_of_each_client_and_it_may_ask_agai
         let words = [Some("Too many requests"), Some("rate_limit_exceeded"), None];
         assert!(words.contains(&word.as_str()) && sentence.as_str().unwrap().contains("32 may"), "{path}: {told}");
     }
-    for job in ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap() {
-        ask(&studio, ANNA, "POST", &format!("/sdcpp/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &Value::Null);
+    cancel_all(&studio, ANNA);
+}
+
+#[test]
+fn a_queue_that_is_full_for_everybody_says_so_in_sd_servers_words() {
+    let studio = shared();
+    studio.pause(PauseMode::AfterPicture);
+    for n in 0..64 {
+        add(&studio, if n % 2 == 0 { ANNA } else { BEN }, &format!("picture {n}"), 2, 1);
     }
+    // Until the queue has told of the last one, it is Anna who has too many.
+    let refused = || ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &json!({"prompt": "one more"}));
+    let mut told = refused();
+    while told.json() != json!({"error": "job queue is full"}) {
+        assert_eq!(told.status, 429, "{}", told.text());
+        std::thread::yield_now();
+        told = refused();
+    }
+    assert_eq!((told.status, told.header("retry-after")), (429, Some("30")));
+    cancel_all(&studio, ANNA);
+    cancel_all(&studio, BEN);
 }
 
 #[test]

@@ -101,7 +101,7 @@ async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool)
     let format = request.format;
     let request = app.decode(move || request.decode()).await?;
     let mut wish = request.wish;
-    apply_styles(app, request.styles, &mut wish).await?;
+    apply_styles(app, &request.styles, &mut wish).await?;
     let made = app.make(owner, wish).await?;
     let model = made.model.clone();
     let mut waiter = app.add(owner, made, Previews::IfWatched, Lane::Interactive).await?;
@@ -112,18 +112,18 @@ async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool)
     }
     let pictures = if request.sends_images { pictures_of(&view, format).await? } else { Vec::new() };
     let images: Vec<String> = pictures.iter().map(|picture| base64_text(&picture.bytes)).collect();
-    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model, &pictures)})))
+    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model, &pictures, &request.styles)})))
 }
 
 /// Puts the words of styles round the prompt.
-async fn apply_styles(app: &SharedApp, names: Vec<String>, wish: &mut Wish) -> Result<(), Failure> {
+async fn apply_styles(app: &SharedApp, names: &[String], wish: &mut Wish) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
     }
     let folder = app.paths.styles();
     let known = blocking(move || read_styles(&folder)).await?;
     for name in names {
-        let Some((style, _)) = known.styles.iter().find(|(style, _)| style.name == name) else {
+        let Some((style, _)) = known.styles.iter().find(|(style, _)| style.name == *name) else {
             wish.notes.push(format!("There is no style named {name}."));
             continue;
         };

@@ -200,11 +200,13 @@ fn is_automatic(name: &str) -> bool {
 }
 
 fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
+    let mut asked = None;
     let (name, index) = (it.word("sampler_name"), it.word("sampler_index"));
     if let Some(name) = name.or(index).filter(|name| !is_automatic(name)) {
         let named = names::sampler(&name).ok_or_else(|| Failure::not_found("Sampler", format!("There is no sampler named {name}.")))?;
         let (sampler, scheduler) = named.value;
-        wish.sampler = Some(sampler).filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
+        asked = Some(sampler);
+        wish.sampler = asked.filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
         wish.scheduler = scheduler;
         wish.notes.extend(named.note);
     }
@@ -215,8 +217,12 @@ fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
         wish.notes.extend(named.note);
     }
     // Clients send 0 or 1 whatever the sampler is.
-    let is_ancestral = wish.sampler.is_some_and(|it| matches!(it, Sampler::Dpmpp2sA | Sampler::EulerACfgPp));
-    wish.eta = it.decimal("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
+    let is_ancestral = asked.is_some_and(|it| matches!(it, Sampler::EulerA | Sampler::Dpmpp2sA | Sampler::EulerACfgPp));
+    wish.eta = it.not_negative("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
+    if wish.eta.is_some() {
+        // Who chose its noise chose the sampler.
+        wish.sampler = asked;
+    }
     Ok(())
 }
 
@@ -344,6 +350,14 @@ mod tests {
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (Some(28), Some(4.5), Some(512), Some(768)));
         assert_eq!((wish.sampler, wish.clip_skip), (Some(Sampler::Dpmpp2m), Some(2)));
         assert!(wish.scheduler.is_some());
+        for (sampler, eta, used) in [
+            ("Euler a", "0.5", (Some(Sampler::EulerA), Some(0.5))),
+            ("Euler", "0.5", (None, None)),
+            ("DPM++ 2S a", "1", (Some(Sampler::Dpmpp2sA), None)),
+        ] {
+            let wish = read_text(&format!(r#"{{"sampler_name": "{sampler}", "eta": {eta}}}"#), false).unwrap().wish;
+            assert_eq!((wish.sampler, wish.eta), used, "{sampler}");
+        }
     }
 
     #[test]
