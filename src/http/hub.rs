@@ -93,13 +93,7 @@ impl Hub {
 
     /// A job of this owner.
     pub(crate) fn job(&self, owner: &Owner, id: QueuedJobId) -> Result<watch::Receiver<JobView>, NoJob> {
-        let state = self.state.lock();
-        match state.jobs.get(&id) {
-            Some(job) if job.owner == *owner => Ok(job.view.subscribe()),
-            None if id.0 > 0 && state.newest.is_some_and(|newest| id <= newest) => Err(NoJob::Expired),
-            // Whether it is somebody else's is nobody's business.
-            _ => Err(NoJob::Unknown),
-        }
+        self.state.lock().job(owner, id).map(|job| job.view.subscribe())
     }
 
     /// The jobs of this owner, oldest first.
