@@ -88,6 +88,13 @@ impl Fields {
         Self { map, ..Self::default() }
     }
 
+    /// What `read` asks its fields for. Whether it could use them is of no matter.
+    pub(crate) fn describe<T>(read: impl FnOnce(Self) -> T) -> Description {
+        let description = Description::default();
+        read(Self::described_by(description.clone()));
+        description
+    }
+
     /// No fields, of which is noted what is read. Switches count as on, so that a reader asks for what
     /// they switch.
     fn described_by(description: Description) -> Self {

@@ -26,6 +26,7 @@ use tokio::sync::{oneshot, watch};
 use super::retention::files_of;
 use state::{PendingJob, State, Tracked};
 
+pub(crate) use state::NoJob;
 pub(crate) use view::{JobView, now_ms};
 pub(crate) use waiter::Waiter;
 
@@ -49,14 +50,6 @@ pub(crate) struct OpenWork {
     pub(crate) pictures: u32,
     /// Predicted seconds, as far as they are known.
     pub(crate) secs: f64,
-}
-
-/// What became of a job that was asked for by its number.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoJob {
-    Unknown,
-    /// It ended long ago.
-    Expired,
 }
 
 impl Hub {

@@ -134,7 +134,7 @@ async fn thumbnail(State(app): State<SharedApp>, Extension(owner): Extension<Own
 
 /// The fields of a route's body, where it has any.
 pub(crate) fn describe(path: &str) -> Option<Description> {
-    (path == "/atelier/v1/pictures/{id}/rating").then(|| Description::of(read_rating))
+    (path == "/atelier/v1/pictures/{id}/rating").then(|| Fields::describe(read_rating))
 }
 
 /// The rating, and the note on what nobody read.

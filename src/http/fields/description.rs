@@ -7,8 +7,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use super::Fields;
-
 /// The fields that a reader asks for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Description(Arc<Mutex<Noted>>);
@@ -28,13 +26,6 @@ enum Field {
 }
 
 impl Description {
-    /// What `read` asks its fields for. Whether it could use them is of no matter.
-    pub(crate) fn of<T>(read: impl FnOnce(Fields) -> T) -> Self {
-        let description = Self::default();
-        read(Fields::described_by(description.clone()));
-        description
-    }
-
     /// Notes a field; what was noted of it first counts.
     pub(super) fn note(&self, key: &str, schema: impl FnOnce() -> Value) {
         self.0.lock().fields.entry(key.to_owned()).or_insert_with(|| Field::Plain(schema()));
@@ -107,11 +98,12 @@ pub(super) fn decimal(number: f32) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Fields;
     use super::*;
 
     #[test]
     fn what_is_read_is_described_also_where_a_switch_is_needed_for_it() {
-        let description = Description::of(|mut it| {
+        let description = Fields::describe(|mut it| {
             if it.prose("prompt").is_empty() {
                 it.missing("prompt");
             }

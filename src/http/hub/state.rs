@@ -12,7 +12,6 @@ use atelier_gallery::queue::{JobState, Owner, QueuedJobId};
 use atelier_studio::queue::{QueueSnapshot, Ticket};
 use tokio::sync::{oneshot, watch};
 
-use super::NoJob;
 use super::view::JobView;
 use super::waiter::Waiter;
 
@@ -38,6 +37,14 @@ pub(super) struct Tracked {
     pub(super) owner: Owner,
     pub(super) view: watch::Sender<JobView>,
     pub(super) ended: Option<Instant>,
+}
+
+/// What became of a job that was asked for by its number.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoJob {
+    Unknown,
+    /// It ended long ago.
+    Expired,
 }
 
 /// The jobs that are followed.

@@ -46,7 +46,7 @@ pub(crate) fn routes() -> Router<SharedApp> {
 
 /// The fields of a route's body, where it has any.
 pub(crate) fn describe(path: &str) -> Option<Description> {
-    (path == "/sdcpp/v1/img_gen").then(|| Description::of(request::read))
+    (path == "/sdcpp/v1/img_gen").then(|| Fields::describe(request::read))
 }
 
 async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Result<Json, Failure> {

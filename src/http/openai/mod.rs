@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Router<SharedApp> {
 
 /// The fields of a route's body, where it has any.
 pub(crate) fn describe(path: &str) -> Option<Description> {
-    let of = |purpose| Description::of(|fields| request::read(fields, Vec::new(), None, purpose));
+    let of = |purpose| Fields::describe(|fields| request::read(fields, Vec::new(), None, purpose));
     Some(match path {
         "/v1/images/generations" => of(Purpose::Generate),
         "/v1/images/edits" => of(Purpose::Edit),

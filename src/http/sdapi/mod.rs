@@ -76,12 +76,12 @@ pub(crate) fn routes() -> Router<SharedApp> {
 /// The fields of a route's body, where it has any.
 pub(crate) fn describe(path: &str) -> Option<Description> {
     Some(match path {
-        "/sdapi/v1/txt2img" | "/controlnet/txt2img" => Description::of(|fields| request::read(fields, false)),
-        "/sdapi/v1/img2img" | "/controlnet/img2img" => Description::of(|fields| request::read(fields, true)),
-        "/sdapi/v1/options" => Description::of(options::read),
-        "/sdapi/v1/extra-single-image" => Description::of(extras::read_single),
-        "/sdapi/v1/extra-batch-images" => Description::of(extras::read_batch),
-        "/sdapi/v1/png-info" => Description::of(extras::read_png),
+        "/sdapi/v1/txt2img" | "/controlnet/txt2img" => Fields::describe(|fields| request::read(fields, false)),
+        "/sdapi/v1/img2img" | "/controlnet/img2img" => Fields::describe(|fields| request::read(fields, true)),
+        "/sdapi/v1/options" => Fields::describe(options::read),
+        "/sdapi/v1/extra-single-image" => Fields::describe(extras::read_single),
+        "/sdapi/v1/extra-batch-images" => Fields::describe(extras::read_batch),
+        "/sdapi/v1/png-info" => Fields::describe(extras::read_png),
         _ => return None,
     })
 }
