@@ -37,6 +37,8 @@ pub(crate) struct Wish {
     /// Steps in parts of the model's own, where they were not chosen.
     pub(crate) effort: Option<f32>,
     pub(crate) guidance: Option<f32>,
+    /// Also one that burns the pictures of a distilled model.
+    pub(crate) takes_any_guidance: bool,
     pub(crate) distilled_guidance: Option<f32>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) scheduler: Option<Scheduler>,
@@ -220,7 +222,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
         recipe.steps = ((recipe.steps as f32 * effort).round() as u32).clamp(*STEPS.start(), *STEPS.end());
     }
     if let Some(guidance) = wish.guidance {
-        if is_distilled && guidance > MAX_DISTILLED_GUIDANCE {
+        if is_distilled && guidance > MAX_DISTILLED_GUIDANCE && !wish.takes_any_guidance {
             notes.push(format!("{} is distilled: guidance {} was used in place of {guidance}.", model.name, recipe.guidance));
         } else {
             recipe.guidance = guidance;
@@ -328,6 +330,8 @@ mod tests {
             (1.5, 8, vec!["Model is distilled: it has its own 8 steps in every quality.".to_owned()]),
             "quality does not slow a distilled model down"
         );
+        let made = make(Wish { guidance: Some(4.5), takes_any_guidance: true, ..Wish::default() }, &list, None, None).unwrap();
+        assert_eq!((made.recipe.guidance, made.notes.len()), (4.5, 0), "where the server was started so");
     }
 
     #[test]
