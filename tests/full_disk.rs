@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, QueuedJobId, User};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::{Metadata, write_picture};
 use serde_json::Value;
@@ -90,6 +90,7 @@ fn add(home: &Path, prompt: &str, steps: u32) -> QueuedJobId {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     };
     database(home).add_job(&new).unwrap()
 }

@@ -18,7 +18,7 @@ use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Event, LogLevel};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PictureReservation};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PictureReservation, User};
 use atelier_media::{Metadata, encode_picture, picture_file_names};
 use atelier_studio::crash_report::{self, Watch};
 use atelier_studio::picture_index::PictureIndex;
@@ -48,6 +48,7 @@ fn job(paths: &Paths) -> NewJob {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::Recipe;
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, User};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 
@@ -112,6 +112,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
                 preview: String::new(),
                 group: None,
                 owner: Owner::person(),
+                user: User::default(),
             };
             ids.push(database.add_job(&new).unwrap());
         }

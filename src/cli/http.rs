@@ -78,6 +78,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         policy,
         quota: DiskQuota::of_gigabytes(flags.disk_quota),
         retention: Retention::of_days(flags.keep_days),
+        takes_any_guidance: flags.keep_guidance,
     };
     let addresses: Vec<SocketAddr> = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
     let is_network = addresses.iter().any(|it| !it.ip().is_loopback());

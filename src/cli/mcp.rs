@@ -47,6 +47,7 @@ pub(super) fn run(flags: McpFlags, start_engine: impl FnOnce() -> Arc<Handle>, e
         policy: Policy::default(),
         quota: DiskQuota::default(),
         retention: Retention::default(),
+        takes_any_guidance: false,
     };
     let mut goes_on = || {
         // The queue keeps the pictures; nobody else reads these.

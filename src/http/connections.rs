@@ -79,7 +79,7 @@ pub(super) async fn serve(listeners: Vec<std::net::TcpListener>, router: Router,
     let mut accepting = JoinSet::new();
     for listener in listeners {
         match TcpListener::from_std(listener) {
-            Ok(listener) => drop(accepting.spawn(accept(listener, router.clone(), Arc::clone(&open)))),
+            Ok(listener) => drop(accepting.spawn(accept(listener, router.clone(), Arc::clone(&open), HEAD_TIMEOUT))),
             Err(error) => tracing::error!("the server cannot listen: {error}"),
         }
     }
@@ -88,8 +88,8 @@ pub(super) async fn serve(listeners: Vec<std::net::TcpListener>, router: Router,
     accepting.shutdown().await;
 }
 
-/// Accepts connections, which end with it.
-async fn accept(listener: TcpListener, router: Router, open: Arc<Open>) {
+/// Accepts connections, which end with it. `patience`: longest time for a head.
+async fn accept(listener: TcpListener, router: Router, open: Arc<Open>, patience: Duration) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -100,7 +100,7 @@ async fn accept(listener: TcpListener, router: Router, open: Arc<Open>) {
             Ok((stream, peer)) => {
                 // Closed at once where there is no place for it.
                 if let Some(place) = open.take(peer.ip()) {
-                    connections.spawn(serve_connection(stream, peer, router.clone(), place));
+                    connections.spawn(serve_connection(stream, peer, router.clone(), patience, place));
                 }
             }
             Err(error) => {
@@ -111,7 +111,7 @@ async fn accept(listener: TcpListener, router: Router, open: Arc<Open>) {
     }
 }
 
-async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, _place: Place) {
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, patience: Duration, _place: Place) {
     // Steps are small and many; without it they wait for each other.
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok();
@@ -126,7 +126,7 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, _
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(patience)
         .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
@@ -160,7 +160,63 @@ fn trim(uri: &mut Uri) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{ErrorKind, Read as _, Write as _};
+
+    use axum::body::Body;
+    use axum::http::StatusCode;
+    use axum::routing::post;
+
     use super::*;
+    use crate::http::payload::read_within;
+
+    /// So long a test lets the server wait.
+    const PATIENCE: Duration = Duration::from_millis(20);
+    /// Longer than anything here takes on the slowest machine.
+    const LIMIT: Duration = Duration::from_mins(5);
+
+    async fn take(body: Body) -> StatusCode {
+        if read_within(body, PATIENCE).await.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST }
+    }
+
+    /// What a client that sends these bytes, and then nothing, is answered until its connection ends.
+    async fn answered(head_patience: Duration, sent: String) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().route("/", post(take));
+        let server = tokio::spawn(accept(TcpListener::from_std(listener).unwrap(), router, Arc::default(), head_patience));
+        let client = tokio::task::spawn_blocking(move || {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(LIMIT)).unwrap();
+            // On a slow machine the server has hung up by now.
+            let written = stream.write_all(sent.as_bytes());
+            let mut answer = String::new();
+            match written.and_then(|()| stream.read_to_string(&mut answer)) {
+                Ok(_) => answer,
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => answer,
+                Err(error) => panic!("the connection does not end: {error}"),
+            }
+        });
+        let answer = client.await.unwrap();
+        server.abort();
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_head_that_does_not_end_ends_the_connection() {
+        for sent in ["", "POST / HT", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"] {
+            let answer = answered(PATIENCE, sent.to_owned()).await;
+            assert!(!answer.starts_with("HTTP/1.1 200"), "{sent:?}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_end_is_refused_and_ends_the_connection() {
+        for (length, sent) in [("Content-Length: 3", "{"), ("Transfer-Encoding: chunked", "1\r\n{\r\n")] {
+            let answer = answered(LIMIT, format!("POST / HTTP/1.1\r\nHost: localhost\r\n{length}\r\n\r\n{sent}")).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{length}: {answer}");
+        }
+    }
 
     #[test]
     fn slashes_at_the_end_of_a_path_do_not_count() {

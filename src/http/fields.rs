@@ -2,10 +2,20 @@
 //! decimals and as text, switches as numbers. What cannot be read is collected, and refused at the
 //! end with the field's name; what nobody read is named in a note, without its value, which may be a
 //! password.
+//!
+//! Each read says a field's name, type, limits and usual value, which is also how the document of the
+//! server gets them ([`Description`]): nothing else lists the fields of a body.
 
-use serde_json::{Map, Value};
+mod description;
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value, json};
 
 use super::error::{Failure, Fault};
+use description::{decimal, with_default};
+
+pub(crate) use description::{Description, Item};
 
 /// Longest text in characters.
 pub(crate) const MAX_TEXT_CHARS: usize = 32_000;
@@ -23,6 +33,8 @@ pub(crate) struct Fields {
     inside: Vec<String>,
     faults: Vec<Fault>,
     unread: Unread,
+    /// Notes what is read, where a document is made and not a picture.
+    description: Option<Description>,
 }
 
 /// Names of fields that said something of no use here.
@@ -76,8 +88,28 @@ impl Fields {
         Self { map, ..Self::default() }
     }
 
+    /// What `read` asks its fields for. Whether it could use them is of no matter.
+    pub(crate) fn describe<T>(read: impl FnOnce(Self) -> T) -> Description {
+        let description = Description::default();
+        read(Self::described_by(description.clone()));
+        description
+    }
+
+    /// No fields, of which is noted what is read. Switches count as on, so that a reader asks for what
+    /// they switch.
+    fn described_by(description: Description) -> Self {
+        Self { description: Some(description), ..Self::default() }
+    }
+
+    fn note(&self, key: &str, schema: impl FnOnce() -> Value) {
+        if let Some(description) = &self.description {
+            description.note(key, schema);
+        }
+    }
+
     /// The value of a field; `None` where it is absent or null.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.note(key, || json!({}));
         self.map.remove(key).filter(|value| !value.is_null())
     }
 
@@ -92,7 +124,19 @@ impl Fields {
         self.faults.push(Fault { field, sentence: sentence.into() });
     }
 
+    /// Notes that a field is needed and not there, unless something is wrong with it already.
+    pub(crate) fn missing(&mut self, key: &str) {
+        if let Some(description) = &self.description {
+            description.note_required(key);
+        }
+        let field = self.path(&[key]);
+        if !self.faults.iter().any(|fault| fault.field == field) {
+            self.fault(key, "It is missing.");
+        }
+    }
+
     pub(crate) fn text(&mut self, key: &str) -> Option<String> {
+        self.note(key, text_schema);
         match self.take(key)? {
             Value::String(text) if text.chars().count() <= MAX_TEXT_CHARS => return Some(text),
             Value::String(_) => self.fault(key, format!("It has more than {MAX_TEXT_CHARS} characters.")),
@@ -102,12 +146,31 @@ impl Fields {
         None
     }
 
+    /// A text, empty where there is none.
+    pub(crate) fn prose(&mut self, key: &str) -> String {
+        self.note(key, || with_default(text_schema(), ""));
+        self.text(key).unwrap_or_default()
+    }
+
+    /// One of these words, in any case; the caller tells what is none of them.
+    pub(crate) fn named_or(&mut self, key: &str, names: &[&str], usual: &str) -> String {
+        self.note(key, || with_default(json!({"type": "string", "enum": names}), usual));
+        self.word(key).unwrap_or_else(|| usual.to_owned()).to_ascii_lowercase()
+    }
+
+    /// A picture as its client sends it, which is not decoded.
+    pub(crate) fn picture(&mut self, key: &str) -> Option<Value> {
+        self.note(key, || Item::Picture.schema());
+        self.take(key).filter(|value| value.as_str() != Some(""))
+    }
+
     /// A text that is not empty.
     pub(crate) fn word(&mut self, key: &str) -> Option<String> {
         self.text(key).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     pub(crate) fn number(&mut self, key: &str) -> Option<f64> {
+        self.note(key, || Item::Number.schema());
         let value = self.take(key)?;
         let number = match &value {
             Value::Number(number) => number.as_f64(),
@@ -127,10 +190,33 @@ impl Fields {
         self.number(key).map(|number| number as f32)
     }
 
+    pub(crate) fn decimal_or(&mut self, key: &str, usual: f32) -> f32 {
+        self.note(key, || with_default(Item::Number.schema(), decimal(usual)));
+        self.decimal(key).unwrap_or(usual)
+    }
+
+    /// A number from 0 on; what is below is not given.
+    pub(crate) fn not_negative(&mut self, key: &str) -> Option<f32> {
+        self.note(key, || json!({"type": "number", "minimum": 0}));
+        self.decimal(key).filter(|number| *number >= 0.0)
+    }
+
+    /// A number that is brought within these limits.
+    pub(crate) fn clamped(&mut self, key: &str, limits: RangeInclusive<f32>) -> Option<f32> {
+        self.note(key, || decimal_schema(&limits));
+        self.decimal(key).map(|number| number.clamp(*limits.start(), *limits.end()))
+    }
+
+    pub(crate) fn clamped_or(&mut self, key: &str, limits: RangeInclusive<f32>, usual: f32) -> f32 {
+        self.note(key, || with_default(decimal_schema(&limits), decimal(usual)));
+        self.clamped(key, limits).unwrap_or(usual)
+    }
+
     /// A whole number; a decimal that is one counts.
     pub(crate) fn whole(&mut self, key: &str) -> Option<i64> {
         /// 2^63.
         const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
+        self.note(key, || Item::Whole.schema());
         // Seeds have more digits than a decimal keeps.
         let whole = match self.map.get(key) {
             Some(Value::String(text)) => text.trim().parse().ok(),
@@ -154,8 +240,14 @@ impl Fields {
         Some(number as i64)
     }
 
+    pub(crate) fn whole_or(&mut self, key: &str, usual: i64) -> i64 {
+        self.note(key, || with_default(Item::Whole.schema(), usual));
+        self.whole(key).unwrap_or(usual)
+    }
+
     /// A whole number within these limits.
-    pub(crate) fn within(&mut self, key: &str, limits: std::ops::RangeInclusive<u32>) -> Option<u32> {
+    pub(crate) fn within(&mut self, key: &str, limits: RangeInclusive<u32>) -> Option<u32> {
+        self.note(key, || whole_schema(&limits));
         let whole = self.whole(key)?;
         let found = u32::try_from(whole).ok().filter(|it| limits.contains(it));
         if found.is_none() {
@@ -164,7 +256,22 @@ impl Fields {
         found
     }
 
+    pub(crate) fn within_or(&mut self, key: &str, limits: RangeInclusive<u32>, usual: u32) -> u32 {
+        self.note(key, || with_default(whole_schema(&limits), usual));
+        self.within(key, limits).unwrap_or(usual)
+    }
+
+    /// Whether something is on; `usual`: where it is not said.
+    pub(crate) fn switch(&mut self, key: &str, usual: bool) -> bool {
+        self.note(key, || with_default(json!({"type": "boolean"}), usual));
+        self.flag(key).unwrap_or(usual)
+    }
+
     pub(crate) fn flag(&mut self, key: &str) -> Option<bool> {
+        self.note(key, || json!({"type": "boolean"}));
+        if self.description.is_some() {
+            return Some(true);
+        }
         match self.take(key)? {
             Value::Bool(is_on) => return Some(is_on),
             Value::Number(number) => return Some(number.as_f64().is_some_and(|it| it != 0.0)),
@@ -179,7 +286,12 @@ impl Fields {
     }
 
     /// The values of a list; one value counts as a list of it.
-    pub(crate) fn list(&mut self, key: &str) -> Vec<Value> {
+    pub(crate) fn list(&mut self, key: &str, item: Item) -> Vec<Value> {
+        self.note(key, || json!({"type": "array", "items": item.schema()}));
+        self.values(key)
+    }
+
+    fn values(&mut self, key: &str) -> Vec<Value> {
         match self.take(key) {
             Some(Value::Array(values)) => values,
             Some(value) => vec![value],
@@ -189,6 +301,9 @@ impl Fields {
 
     /// The fields inside a field; none where it is absent or something else.
     pub(crate) fn object(&mut self, key: &str) -> Self {
+        if let Some(description) = &self.description {
+            return Self::described_by(description.inside(key, false));
+        }
         match self.take(key) {
             Some(Value::Object(map)) => self.inner(&[key], map),
             found => {
@@ -203,7 +318,10 @@ impl Fields {
 
     /// The fields of each object of a list; one object counts as a list of it.
     pub(crate) fn objects(&mut self, key: &str) -> Vec<Self> {
-        let values = self.list(key);
+        if let Some(description) = &self.description {
+            return vec![Self::described_by(description.inside(key, true))];
+        }
+        let values = self.values(key);
         if values.len() > MAX_OBJECTS {
             self.fault(key, format!("There are more than {MAX_OBJECTS}."));
             return Vec::new();
@@ -228,9 +346,12 @@ impl Fields {
         self.inside.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect()
     }
 
-    /// The names of the fields that are left.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.map.keys().cloned().collect()
+    /// The names of the fields that are called so, in any case.
+    pub(crate) fn spelled(&self, key: &str) -> Vec<String> {
+        if self.description.is_some() {
+            return vec![key.to_owned()];
+        }
+        self.map.keys().filter(|name| name.eq_ignore_ascii_case(key)).cloned().collect()
     }
 
     /// Names a field as unread whose value was taken and is of no use.
@@ -255,9 +376,11 @@ impl Fields {
         }
     }
 
-    /// Removes all that is left, where it has no effect because a switch is off.
+    /// Forgets all of it, where it has no effect because a switch is off.
     pub(crate) fn leave_all(&mut self) {
         self.map.clear();
+        self.faults.clear();
+        self.unread = Unread::default();
     }
 
     /// Takes over what was wrong in the fields of a field, and what nobody read there.
@@ -268,7 +391,7 @@ impl Fields {
     }
 
     fn into_parts(self) -> (Vec<Fault>, Unread) {
-        let Self { map, inside, faults, mut unread } = self;
+        let Self { map, inside, faults, mut unread, .. } = self;
         for (key, _) in map.iter().filter(|(_, value)| !value.is_null()) {
             unread.add(&inside, key);
         }
@@ -280,6 +403,18 @@ impl Fields {
         let (faults, unread) = self.into_parts();
         if faults.is_empty() { Ok(unread.note()) } else { Err(Failure::Invalid(faults)) }
     }
+}
+
+fn text_schema() -> Value {
+    json!({"type": "string", "maxLength": MAX_TEXT_CHARS})
+}
+
+fn whole_schema(limits: &RangeInclusive<u32>) -> Value {
+    json!({"type": "integer", "minimum": limits.start(), "maximum": limits.end()})
+}
+
+fn decimal_schema(limits: &RangeInclusive<f32>) -> Value {
+    json!({"type": "number", "minimum": decimal(*limits.start()), "maximum": decimal(*limits.end())})
 }
 
 #[cfg(test)]

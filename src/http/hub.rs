@@ -26,6 +26,7 @@ use tokio::sync::{oneshot, watch};
 use super::retention::files_of;
 use state::{PendingJob, State, Tracked};
 
+pub(crate) use state::NoJob;
 pub(crate) use view::{JobView, now_ms};
 pub(crate) use waiter::Waiter;
 
@@ -49,14 +50,6 @@ pub(crate) struct OpenWork {
     pub(crate) pictures: u32,
     /// Predicted seconds, as far as they are known.
     pub(crate) secs: f64,
-}
-
-/// What became of a job that was asked for by its number.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoJob {
-    Unknown,
-    /// It ended long ago.
-    Expired,
 }
 
 impl Hub {
@@ -93,13 +86,7 @@ impl Hub {
 
     /// A job of this owner.
     pub(crate) fn job(&self, owner: &Owner, id: QueuedJobId) -> Result<watch::Receiver<JobView>, NoJob> {
-        let state = self.state.lock();
-        match state.jobs.get(&id) {
-            Some(job) if job.owner == *owner => Ok(job.view.subscribe()),
-            None if id.0 > 0 && state.newest.is_some_and(|newest| id <= newest) => Err(NoJob::Expired),
-            // Whether it is somebody else's is nobody's business.
-            _ => Err(NoJob::Unknown),
-        }
+        self.state.lock().job(owner, id).map(|job| job.view.subscribe())
     }
 
     /// The jobs of this owner, oldest first.

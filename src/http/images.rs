@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::error::Failure;
+use super::fields::Fields;
 
 /// Header that names what a picture's format could not keep; absent where it kept all.
 const LOSSES: &str = "x-atelier-losses";
@@ -104,14 +105,15 @@ pub(crate) fn parameters(field: &str, bytes: &[u8]) -> Result<String, Failure> {
     Ok(own.or_else(|| settings.raw_texts.into_iter().map(|(_, text)| text).find(|text| text.contains("Steps: "))).unwrap_or_default())
 }
 
-/// The format that a client asks for by this word.
-pub(crate) fn format_named(word: &str, quality: u8) -> Option<ExportFormat> {
-    match word.trim().to_ascii_lowercase().as_str() {
-        "png" => Some(ExportFormat::Png),
-        "jpg" | "jpeg" => Some(ExportFormat::Jpeg { quality }),
-        "webp" => Some(ExportFormat::WebP),
-        _ => None,
+/// Reads in which format a client wants its pictures.
+pub(crate) fn read_format(fields: &mut Fields, key: &str, quality: u8) -> ExportFormat {
+    match fields.named_or(key, &["png", "jpeg", "jpg", "webp"], "png").as_str() {
+        "png" => return ExportFormat::Png,
+        "jpeg" | "jpg" => return ExportFormat::Jpeg { quality },
+        "webp" => return ExportFormat::WebP,
+        _ => fields.fault(key, "Choose png, jpeg or webp."),
     }
+    ExportFormat::Png
 }
 
 /// The word and the type of a format.

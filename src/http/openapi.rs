@@ -1,6 +1,9 @@
-//! The `OpenAPI` document: which routes there are, and what they take and answer.
+//! The `OpenAPI` document: which routes there are, and what they take and answer. The fields of a body
+//! are those that its reader asks for ([`Description`](super::fields::Description)).
 
 use serde_json::{Map, Value, json};
+
+use super::{jobs, openai, pictures, sdapi};
 
 /// A route: method, path, group, and what it does in a sentence.
 type Route = (&'static str, &'static str, &'static str, &'static str);
@@ -72,9 +75,25 @@ const ROUTES: &[Route] = &[
     ("post", "/atelier/v1/pictures/{id}/upscale", "Pictures", "Upscale a picture of yours, as a job."),
 ];
 
+/// What holds for all routes.
+const DESCRIPTION: &str = "Pictures by this machine's models. A field that is null is not given; one without a default is the model's own \
+    where a picture needs it; one that is not described is named in a note of the answer.";
+
 /// The routes, for the test that asks for each.
 pub(crate) const fn routes() -> &'static [Route] {
     ROUTES
+}
+
+/// The body of a route: its fields by the type that it is sent as. Without fields nothing in it is read.
+fn body_of(path: &str) -> Value {
+    let readers = [sdapi::describe, openai::describe, jobs::describe, pictures::describe];
+    let mut schema = readers.iter().find_map(|describe| describe(path)).map_or_else(|| json!({"type": "object"}), |it| it.schema());
+    let pictures = openai::form_pictures(path);
+    for name in pictures {
+        schema["properties"][*name] = json!({"type": "string", "contentMediaType": "image/*"});
+    }
+    let kind = if pictures.is_empty() { "application/json" } else { "multipart/form-data" };
+    json!({"content": {kind: {"schema": schema}}})
 }
 
 /// The document.
@@ -100,7 +119,7 @@ pub(crate) fn document() -> Value {
             operation["parameters"] = Value::Array(parameters);
         }
         if *method == "post" {
-            operation["requestBody"] = json!({"content": {"application/json": {"schema": {"type": "object"}}}});
+            operation["requestBody"] = body_of(path);
             operation["responses"]["413"] = json!({"description": "The body is too large."});
             operation["responses"]["422"] = json!({"description": "A value cannot be used."});
             operation["responses"]["429"] = json!({"description": "Too many jobs wait."});
@@ -110,9 +129,115 @@ pub(crate) fn document() -> Value {
     }
     json!({
         "openapi": "3.1.0",
-        "info": {"title": "Atelier", "version": env!("CARGO_PKG_VERSION"), "description": "Pictures by this machine's models."},
+        "info": {"title": "Atelier", "version": env!("CARGO_PKG_VERSION"), "description": DESCRIPTION},
         "paths": paths,
         "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}, "login": {"type": "http", "scheme": "basic"}}},
         "security": [{}, {"bearer": []}, {"login": []}],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn schema(path: &str, kind: &str) -> Value {
+        body_of(path)["content"][kind]["schema"].clone()
+    }
+
+    /// The names of all fields of a schema, also of those inside others.
+    fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
+        for (name, inside) in schema["properties"].as_object().into_iter().flatten() {
+            names.insert(name.clone());
+            collect_names(inside, names);
+            collect_names(&inside["items"], names);
+        }
+    }
+
+    #[test]
+    fn every_field_that_a_route_reads_is_in_the_document() {
+        const SOURCES: [&str; 8] = [
+            include_str!("sdapi/request.rs"),
+            include_str!("sdapi/controlnet.rs"),
+            include_str!("sdapi/extras.rs"),
+            include_str!("sdapi/options.rs"),
+            include_str!("openai/request.rs"),
+            include_str!("jobs/request.rs"),
+            include_str!("jobs/further.rs"),
+            include_str!("pictures.rs"),
+        ];
+        const READS: [&str; 19] = [
+            "clamped",
+            "clamped_or",
+            "decimal",
+            "decimal_or",
+            "flag",
+            "list",
+            "named_or",
+            "not_negative",
+            "number",
+            "object",
+            "objects",
+            "picture",
+            "prose",
+            "switch",
+            "text",
+            "whole",
+            "whole_or",
+            "within",
+            "within_or",
+        ];
+        let mut described = BTreeSet::new();
+        for (_, path, ..) in routes() {
+            for body in body_of(path)["content"].as_object().into_iter().flatten() {
+                collect_names(&body.1["schema"], &mut described);
+            }
+        }
+        let mut count = 0;
+        for source in SOURCES {
+            let code: String = source.split("#[cfg(test)]").next().unwrap_or_default().split_whitespace().collect();
+            for read in READS.into_iter().chain(["word", "take"]) {
+                for after in code.split(&format!(".{read}(\"")).skip(1) {
+                    let key = after.split('"').next().unwrap_or_default();
+                    assert!(described.contains(key), "{key} is read and not described");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 90, "{count}: the readers ask for their fields in another way");
+        for read_by_a_name_in_between in ["hr_resize_x", "tile_size_x", "rel_size_y", "guidance_end", "restore_faces", "upscaling_resize_w"]
+        {
+            assert!(described.contains(read_by_a_name_in_between), "{read_by_a_name_in_between}");
+        }
+    }
+
+    #[test]
+    fn bodies_have_the_types_ranges_and_defaults_of_their_readers() {
+        let txt2img = &schema("/sdapi/v1/txt2img", "application/json")["properties"];
+        assert_eq!(txt2img["steps"], json!({"type": "integer", "minimum": 1, "maximum": 150}), "the model has its own");
+        assert_eq!(txt2img["batch_size"], json!({"type": "integer", "minimum": 1, "maximum": 10, "default": 1}));
+        assert_eq!(txt2img["denoising_strength"]["default"], 0.7, "of a second pass");
+        assert!(txt2img["hr_scale"].is_object() && txt2img["init_images"].is_null());
+        let unit = &txt2img["alwayson_scripts"]["properties"]["ControlNet"]["properties"]["args"]["items"]["properties"];
+        assert_eq!(unit["guidance_end"], json!({"type": "number", "minimum": 0.0, "maximum": 1.0, "default": 1.0}));
+        let img2img = &schema("/controlnet/img2img", "application/json")["properties"];
+        assert_eq!(img2img["denoising_strength"]["default"], 0.75);
+        assert_eq!(img2img["init_images"]["items"]["contentEncoding"], "base64");
+        assert!(img2img["hr_scale"].is_null());
+
+        let generation = schema("/v1/images/generations", "application/json");
+        assert_eq!(generation["required"], json!(["prompt"]));
+        assert_eq!(generation["properties"]["response_format"]["enum"], json!(["b64_json", "url"]));
+        let edit = schema("/v1/images/edits", "multipart/form-data");
+        assert_eq!((&edit["required"], edit["properties"]["mask"]["type"].as_str()), (&json!(["image"]), Some("string")));
+
+        let job = &schema("/sdcpp/v1/img_gen", "application/json")["properties"];
+        assert_eq!(job["batch_count"]["maximum"], 8);
+        assert_eq!(job["lora"]["items"]["properties"]["multiplier"]["default"], 1.0);
+        assert!(job["cache_mode"]["enum"].as_array().is_some_and(|names| names.contains(&json!("spectrum"))));
+        let rating = schema("/atelier/v1/pictures/{id}/rating", "application/json");
+        assert_eq!(rating["properties"]["rating"], json!({"type": "integer", "minimum": 0, "maximum": 5}));
+        assert_eq!(schema("/sdapi/v1/interrupt", "application/json"), json!({"type": "object"}));
+    }
 }

@@ -38,15 +38,19 @@ pub struct ServerOptions {
     pub quota: DiskQuota,
     /// How long pictures of others are kept.
     pub retention: Retention,
+    /// Clients may burn the pictures of distilled models by a guidance that is too high.
+    pub takes_any_guidance: bool,
 }
 
 /// What all routes share, and who may ask.
 pub(super) fn assemble(options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<(SharedApp, Policy)> {
     let hub = Hub::start(client)?;
-    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota, retention } = options;
+    let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy, quota, retention, takes_any_guidance } =
+        options;
     let id = identity(&paths.data);
     let places = ModelPlaces { paths, models_root, catalogues, builtin };
-    let app = App::new(hub, places, engine, threads, default_model, quota, id);
+    let mut app = App::new(hub, places, engine, threads, default_model, quota, id);
+    app.takes_any_guidance = takes_any_guidance;
     app.set_retention(retention);
     Ok((Arc::new(app), policy))
 }

@@ -35,7 +35,12 @@ fn too_large() -> Failure {
 }
 
 /// Reads a body; one that announces itself as too large is not begun.
-pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Failure> {
+pub(crate) async fn read_body(body: Body) -> Result<Bytes, Failure> {
+    read_within(body, BODY_TIMEOUT).await
+}
+
+/// The same. `patience`: longest time without a byte.
+pub(super) async fn read_within(mut body: Body, patience: Duration) -> Result<Bytes, Failure> {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
@@ -44,7 +49,7 @@ pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Failure> {
     let _turn = if is_small { None } else { LARGE_BODIES.acquire().await.ok() };
     let mut bytes = Vec::new();
     loop {
-        let frame = match tokio::time::timeout(BODY_TIMEOUT, body.frame()).await {
+        let frame = match tokio::time::timeout(patience, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Failure::Unreadable("The body ended early.".to_owned())),
             Ok(None) => return Ok(bytes.into()),

@@ -18,7 +18,7 @@ use axum::{Extension, Router};
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::fields::Fields;
+use super::fields::{Description, Fields};
 use super::images::file_bytes;
 use super::jobs::accepted;
 use super::json::Json;
@@ -132,16 +132,27 @@ async fn thumbnail(State(app): State<SharedApp>, Extension(owner): Extension<Own
     Ok(image(bytes.await?, "image/jpeg"))
 }
 
+/// The fields of a route's body, where it has any.
+pub(crate) fn describe(path: &str) -> Option<Description> {
+    (path == "/atelier/v1/pictures/{id}/rating").then(|| Fields::describe(read_rating))
+}
+
+/// The rating, and the note on what nobody read.
+fn read_rating(mut fields: Fields) -> Result<(u8, Option<String>), Failure> {
+    let rating = fields.within("rating", 0..=BEST_RATING.into()).and_then(|it| u8::try_from(it).ok());
+    if rating.is_none() {
+        fields.missing("rating");
+    }
+    Ok((rating.unwrap_or_default(), fields.finish()?))
+}
+
 async fn rate(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     Path(id): Path<String>,
     Payload(body): Payload,
 ) -> Result<Json, Failure> {
-    let mut fields = Fields::read(&body)?;
-    let rating = fields.within("rating", 0..=u32::from(BEST_RATING)).and_then(|it| u8::try_from(it).ok());
-    let note = fields.finish()?;
-    let rating = rating.ok_or_else(|| Failure::invalid("rating", "It is missing."))?;
+    let (rating, note) = read_rating(Fields::read(&body)?)?;
     let id = find(&app, &owner, &id).await?.summary.id;
     with_gallery(&app, move |gallery| {
         gallery.set_rating(&[id], rating)?;

@@ -7,6 +7,7 @@ use atelier_core::recipe::{
     shaped_as,
 };
 use atelier_core::words::{Wildcards, take_loras_if};
+use atelier_gallery::queue::User;
 use atelier_studio::next_recipe::add_named_loras;
 
 use super::error::Failure;
@@ -36,6 +37,8 @@ pub(crate) struct Wish {
     /// Steps in parts of the model's own, where they were not chosen.
     pub(crate) effort: Option<f32>,
     pub(crate) guidance: Option<f32>,
+    /// Also one that burns the pictures of a distilled model.
+    pub(crate) takes_any_guidance: bool,
     pub(crate) distilled_guidance: Option<f32>,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) scheduler: Option<Scheduler>,
@@ -68,6 +71,8 @@ pub(crate) struct Wish {
     pub(crate) relative_vae_tiles: Option<(f32, f32)>,
     /// The client asked to save the pictures: they are kept for ever.
     pub(crate) is_saved: bool,
+    /// Who takes turns with the client's other users.
+    pub(crate) user: User,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
 }
@@ -162,6 +167,7 @@ pub(crate) struct ResolvedWish {
     pub(crate) recipe: Recipe,
     pub(crate) model: ListedModel,
     pub(crate) is_saved: bool,
+    pub(crate) user: User,
     pub(crate) notes: Vec<String>,
 }
 
@@ -210,11 +216,13 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     recipe.height = wish.height.unwrap_or(recipe.height);
     if let Some(steps) = wish.steps {
         recipe.steps = steps;
-    } else if let Some(effort) = wish.effort.filter(|_| !is_distilled) {
+    } else if wish.effort.is_some() && is_distilled {
+        notes.push(format!("{} is distilled: it has its own {} steps in every quality.", model.name, recipe.steps));
+    } else if let Some(effort) = wish.effort {
         recipe.steps = ((recipe.steps as f32 * effort).round() as u32).clamp(*STEPS.start(), *STEPS.end());
     }
     if let Some(guidance) = wish.guidance {
-        if is_distilled && guidance > MAX_DISTILLED_GUIDANCE {
+        if is_distilled && guidance > MAX_DISTILLED_GUIDANCE && !wish.takes_any_guidance {
             notes.push(format!("{} is distilled: guidance {} was used in place of {guidance}.", model.name, recipe.guidance));
         } else {
             recipe.guidance = guidance;
@@ -267,7 +275,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
-    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, notes })
+    Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, user: wish.user, notes })
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {
@@ -318,10 +326,12 @@ mod tests {
         assert!(made.notes[0].contains("distilled"), "{:?}", made.notes);
         let made = make(Wish { guidance: Some(1.5), effort: Some(2.0), ..Wish::default() }, &list, None, None).unwrap();
         assert_eq!(
-            (made.recipe.guidance, made.recipe.steps, made.notes.len()),
-            (1.5, 8, 0),
+            (made.recipe.guidance, made.recipe.steps, made.notes),
+            (1.5, 8, vec!["Model is distilled: it has its own 8 steps in every quality.".to_owned()]),
             "quality does not slow a distilled model down"
         );
+        let made = make(Wish { guidance: Some(4.5), takes_any_guidance: true, ..Wish::default() }, &list, None, None).unwrap();
+        assert_eq!((made.recipe.guidance, made.notes.len()), (4.5, 0), "where the server was started so");
     }
 
     #[test]

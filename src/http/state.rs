@@ -53,6 +53,7 @@ pub(crate) struct App {
     pub(crate) id: StudioId,
     threads: Option<u32>,
     default_model: Option<String>,
+    pub(super) takes_any_guidance: bool,
     decodes: Semaphore,
     owners: Mutex<HashMap<Owner, OwnerState>>,
     links: Mutex<HashMap<String, Link>>,
@@ -107,6 +108,7 @@ impl App {
             id,
             threads,
             default_model,
+            takes_any_guidance: false,
             decodes: Semaphore::new(MAX_DECODES),
             owners: Mutex::default(),
             links: Mutex::default(),
@@ -179,7 +181,7 @@ impl App {
 
     /// The recipe of a wish.
     pub(crate) async fn make(self: &Arc<Self>, owner: &Owner, wish: Wish) -> Result<ResolvedWish, Failure> {
-        let wish = self.with_chosen_words(wish).await?;
+        let wish = Wish { takes_any_guidance: self.takes_any_guidance, ..self.with_chosen_words(wish).await? };
         let mut list = self.models().await?;
         if wish.model.as_deref().is_some_and(|name| list.model(name).is_none()) {
             // It may have been added since.
@@ -243,6 +245,7 @@ impl App {
             preview: serde_json::to_string(&preview).unwrap_or_default(),
             group: None,
             owner: owner.clone(),
+            user: made.user,
         };
         self.hub.add(owner, job, made.notes).await.map_err(Failure::Failed)
     }

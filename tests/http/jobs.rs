@@ -135,6 +135,23 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs() {
 }
 
 #[test]
+fn a_job_that_ended_long_ago_is_gone_and_one_that_never_was_is_not_there() {
+    let mut studio = Studio::open();
+    let path = add(&studio, &small("a lake", 2, 1));
+    assert_eq!(events(&studio, &path).last().unwrap().1["status"], "completed");
+    // A server that is started remembers no job that ended before.
+    studio.serve();
+    for (method, below) in [("GET", ""), ("POST", "/cancel"), ("GET", "/events"), ("GET", "/images/0")] {
+        let ask = |path: &str| {
+            let answer = Sent::new(studio.address(), method, &format!("{path}{below}"), &[], b"").answer();
+            (answer.status, answer.json())
+        };
+        assert_eq!(ask(&path), (410, json!({"error": "job expired"})), "{below}");
+        assert_eq!(ask("/sdcpp/v1/jobs/999999"), (404, json!({"error": "job not found"})), "{below}");
+    }
+}
+
+#[test]
 fn nobody_sees_or_stops_the_job_of_another_owner() {
     let mut tokens = Tokens::default();
     let (anna, ben) = ("anna-anna-anna-anna", "ben-ben-ben-ben-ben");

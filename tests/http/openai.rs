@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Sent, get, post};
+use crate::client::{Answer, Sent, get, post, send};
 use crate::pictures::{bytes_of, png};
+use crate::sdapi::until;
 use crate::studio::Studio;
 
 const BOUNDARY: &str = "90409079b5ce0eaa3a71d90ee8776fa7";
@@ -99,6 +100,26 @@ fn a_stream_has_previews_and_then_the_picture() {
         assert!(image::load_from_memory(&bytes_of(&data["b64_json"])).is_ok());
     }
     assert!(partial.len() <= 2);
+}
+
+#[test]
+fn users_of_one_program_take_turns_and_what_they_ask_for_is_still_that_programs() {
+    let studio = Studio::open();
+    let address = studio.address();
+    let body = |user: &str, steps: u32, n: u32| json!({"prompt": "a lake", "size": "64x64", "steps": steps, "n": n, "user": user});
+    let batch = send(address, "/v1/images/generations", &body("anna@example.org", 150, 10));
+    until(address, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    let single = post(address, "/v1/images/generations", &body("ben@example.org", 2, 1)).ok();
+    assert!(!single["atelier"]["notes"].to_string().contains("user"), "{}", single["atelier"]);
+    let jobs = get(address, "/sdcpp/v1/jobs").ok();
+    let left: Vec<&Value> = jobs.as_array().unwrap().iter().filter(|job| job["completed"].is_null()).collect();
+    assert!(left.len() == 1 && left[0]["images"].as_u64() < Some(10), "{jobs}");
+    let cancelled = post(address, &format!("/sdcpp/v1/jobs/{}/cancel", left[0]["id"].as_str().unwrap()), &json!({})).ok();
+    assert_eq!(cancelled["status"], "cancelled");
+    assert_eq!(batch.answer().status, 500);
+    for file in studio.home.path().join("Pictures/Atelier/Shared").read_dir().unwrap() {
+        assert!(!file.unwrap().file_name().to_string_lossy().contains("example"), "no folder of theirs");
+    }
 }
 
 #[test]

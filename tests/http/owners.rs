@@ -3,6 +3,7 @@
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
 use atelier_core::paths::Paths;
+use atelier_gallery::queue::PauseMode;
 use atelier_media::read_settings;
 use serde_json::{Value, json};
 
@@ -41,6 +42,13 @@ pub(crate) fn end(studio: &Studio, token: &str, path: &str) -> Value {
     serde_json::from_str(last.trim()).unwrap()
 }
 
+/// Cancels the jobs of an owner that have not ended.
+fn cancel_all(studio: &Studio, token: &str) {
+    for job in ask(studio, token, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap() {
+        ask(studio, token, "POST", &format!("/sdcpp/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &Value::Null);
+    }
+}
+
 #[test]
 fn a_single_picture_does_not_wait_for_the_batch_of_somebody_else() {
     let studio = shared();
@@ -63,9 +71,63 @@ fn an_owner_may_let_so_many_pictures_wait_and_others_are_not_held_up_by_that() {
     assert!(more.header("retry-after").unwrap().parse::<u64>().unwrap() > 0 && more.text().contains("32 may"), "{}", more.text());
     let single = add(&studio, BEN, "one of Ben's", 2, 1);
     assert_eq!(end(&studio, BEN, &single)["status"], "completed");
-    for job in ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap() {
-        ask(&studio, ANNA, "POST", &format!("/sdcpp/v1/jobs/{}/cancel", job["id"].as_str().unwrap()), &Value::Null);
+    cancel_all(&studio, ANNA);
+}
+
+#[test]
+fn too_many_pictures_are_refused_in_the_words_of_each_client_and_it_may_ask_again() {
+    let studio = shared();
+    studio.pause(PauseMode::AfterPicture);
+    for n in 0..4 {
+        add(&studio, ANNA, &format!("batch {n}"), 2, 8);
     }
+    let image = crate::pictures::png_text(64, 64);
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "generate_image", "arguments": {"prompt": "a lake"}}});
+    let told = ask(&studio, ANNA, "POST", "/mcp", &call).ok();
+    assert!(told["result"]["isError"] == true && told["result"]["content"][0]["text"].as_str().unwrap().contains("32 may"), "{told}");
+    for (path, body) in [
+        ("/sdapi/v1/txt2img", json!({"prompt": "a lake"})),
+        ("/sdapi/v1/img2img", json!({"prompt": "a lake", "init_images": [image]})),
+        ("/sdapi/v1/extra-single-image", json!({"image": image})),
+        ("/v1/images/generations", json!({"prompt": "a lake"})),
+        ("/v1/images/generations", json!({"prompt": "a lake", "stream": true})),
+        ("/sdcpp/v1/img_gen", json!({"prompt": "a lake"})),
+    ] {
+        let refused = ask(&studio, ANNA, "POST", path, &body);
+        assert_eq!(refused.status, 429, "{path}: {}", refused.text());
+        assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 0, "{path}");
+        assert_eq!(refused.header("x-should-retry"), None, "{path}: waiting helps");
+        let told = refused.json();
+        let (word, sentence) = match path.split('/').nth(1) {
+            Some("sdapi") => (&told["error"], &told["detail"]),
+            Some("v1") => (&told["error"]["code"], &told["error"]["message"]),
+            _ => (&told["code"], &told["error"]),
+        };
+        let words = [Some("Too many requests"), Some("rate_limit_exceeded"), None];
+        assert!(words.contains(&word.as_str()) && sentence.as_str().unwrap().contains("32 may"), "{path}: {told}");
+    }
+    cancel_all(&studio, ANNA);
+}
+
+#[test]
+fn a_queue_that_is_full_for_everybody_says_so_in_sd_servers_words() {
+    let studio = shared();
+    studio.pause(PauseMode::AfterPicture);
+    for n in 0..64 {
+        add(&studio, if n % 2 == 0 { ANNA } else { BEN }, &format!("picture {n}"), 2, 1);
+    }
+    // Until the queue has told of the last one, it is Anna who has too many.
+    let refused = || ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &json!({"prompt": "one more"}));
+    let mut told = refused();
+    while told.json() != json!({"error": "job queue is full"}) {
+        assert_eq!(told.status, 429, "{}", told.text());
+        std::thread::yield_now();
+        told = refused();
+    }
+    assert_eq!((told.status, told.header("retry-after")), (429, Some("30")));
+    cancel_all(&studio, ANNA);
+    cancel_all(&studio, BEN);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use atelier::http::Retention;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, InitImage, Recipe};
-use atelier_gallery::queue::{Lane, NewJob, Owner, PauseMode};
+use atelier_gallery::queue::{Lane, NewJob, Owner, PauseMode, User};
 use atelier_gallery::{Database, FileHash, Order, PictureId, Query, Trash};
 use serde_json::{Value, json};
 
@@ -124,6 +124,7 @@ fn what_a_job_begins_with_stays_until_the_job_has_ended() {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     };
     let of_person = gallery.add_job(&job).unwrap();
 

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::FileRole;
+use atelier_core::paths::{HOME_VARIABLE, Paths};
+use atelier_core::recipe::{FileRole, PartialRecipe};
 use atelier_library::BUILTIN_VARIABLE;
+use atelier_studio::styles::{Style, save_style};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -149,6 +150,19 @@ fn what_is_chosen_in_a_prompt_is_told_and_makes_the_picture_of_its_words() {
     let pixels = |answer: &Value| image::load_from_memory(&bytes(&answer["images"][0])).unwrap().into_rgb8();
     assert!(pixels(&chosen) == pixels(&alone));
     assert_eq!(ask("a __colour__ lake").status, 422, "nobody has such a list");
+}
+
+#[test]
+fn a_style_is_listed_as_texts_and_told_with_the_picture_that_it_was_asked_for() {
+    let studio = Studio::open();
+    let settings = PartialRecipe { prompt: Some("{prompt}, in ink".into()), ..PartialRecipe::default() };
+    save_style(&Paths::beneath(studio.home.path()).styles(), &Style { name: "Ink".into(), settings }, None).unwrap();
+    let listed = get(studio.address(), "/sdapi/v1/prompt-styles").ok();
+    assert_eq!(listed, json!([{"name": "Ink", "prompt": "{prompt}, in ink", "negative_prompt": ""}]));
+    let answer = post(studio.address(), "/sdapi/v1/txt2img", &with(small("a lake"), &json!({"styles": ["Ink", "Oil"]}))).ok();
+    let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
+    assert_eq!((info["prompt"].as_str(), &info["styles"]), (Some("a lake, in ink"), &json!(["Ink", "Oil"])));
+    assert!(info["atelier"]["notes"].to_string().contains("no style named Oil"), "{info}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ impl Studio {
             policy,
             quota: DiskQuota::default(),
             retention: Retention::default(),
+            takes_any_guidance: false,
         };
         let mut studio = Self { server: None, queue: Some(queue), engine: Some(engine), options, home };
         studio.serve();

@@ -4,7 +4,7 @@
 
 /// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA
 /// user_version`) that it leads to.
-pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS, JOB_OWNERS, PICTURE_OWNERS];
+pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL, JOB_GROUPS, JOB_OWNERS, PICTURE_OWNERS, JOB_USERS];
 
 /// Pictures: a row a file.
 ///
@@ -196,6 +196,11 @@ ALTER TABLE job ADD COLUMN group_ms INTEGER;
 /// `owner` is the name of who asked for a job; empty for the person at the machine.
 const JOB_OWNERS: &str = "
 ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+";
+
+/// `user` tells those apart who ask in one owner's name; 0 where the owner does not.
+const JOB_USERS: &str = "
+ALTER TABLE job ADD COLUMN user INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// `owner` is the name of who asked for a picture over the network; empty (`NULL`) for all others.

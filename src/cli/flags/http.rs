@@ -21,6 +21,9 @@ pub struct HttpFlags {
     /// Model for clients that name none, by its name in the library [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) model: Option<String>,
+    /// Take the guidance that clients ask for with distilled models too [default: above 2 it is the model's own]
+    #[arg(long)]
+    pub(in crate::cli) keep_guidance: bool,
     /// CPU threads; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(in crate::cli) threads: Option<i32>,

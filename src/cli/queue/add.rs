@@ -11,7 +11,7 @@ use crate::cli::usage_error::UsageError;
 use crate::cli::{models, pull_first, resolve};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, ModelFiles, Recipe};
-use atelier_gallery::queue::{Lane, NewJob, Owner};
+use atelier_gallery::queue::{Lane, NewJob, Owner, User};
 use atelier_library::{Builtin, BuiltinError, Runnable};
 use atelier_studio::results::init_file;
 
@@ -62,6 +62,7 @@ pub(super) fn add(
             preview: String::new(),
             group: None,
             owner: Owner::person(),
+            user: User::default(),
         };
         let id = database.add_job(&job)?;
         let start = init_file(&job.recipe);

@@ -4,7 +4,7 @@
 use std::fs;
 
 use atelier_core::plain_text::is_steering;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, User};
 use atelier_library::MANIFEST;
 use atelier_media::{Metadata, write_picture};
 use serde_json::{Value, json};
@@ -189,6 +189,7 @@ fn jobs_and_their_ends_steer_no_terminal() {
             preview: String::new(),
             group: None,
             owner: Owner::person(),
+            user: User::default(),
         };
         let id = database.add_job(&new).unwrap();
         assert!(database.start_job(id).unwrap());

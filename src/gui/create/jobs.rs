@@ -3,7 +3,7 @@
 use crate::gui::context::Context;
 use crate::gui::create::state::State;
 use atelier_core::recipe::Recipe;
-use atelier_gallery::queue::{Lane, NewJob, Owner};
+use atelier_gallery::queue::{Lane, NewJob, Owner, User};
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
 
@@ -24,6 +24,7 @@ pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Conte
         preview,
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn start(parts: Parts) -> Result<Running, CannotServe> {
         policy,
         quota,
         retention,
+        takes_any_guidance: false,
     };
     let failed = |error: std::io::Error| CannotServe::Failed(tr!("sharing-the-server-could-not", error));
     let server = Server::start(listeners, options, queue, engine).map_err(failed)?;

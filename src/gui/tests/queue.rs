@@ -3,7 +3,7 @@
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode, User};
 use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
@@ -332,6 +332,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
@@ -366,6 +367,7 @@ fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
             preview: String::new(),
             group: None,
             owner: Owner::person(),
+            user: User::default(),
         };
         database.add_job(&job).unwrap();
     }
@@ -410,6 +412,7 @@ fn the_job_of_somebody_else_is_seen_in_the_queue_alone_and_its_pictures_are_not_
         preview: String::new(),
         group: None,
         owner: Owner::named("Anna"),
+        user: User::default(),
     };
     database.add_job(&job).unwrap();
     drop(database);

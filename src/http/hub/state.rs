@@ -39,6 +39,14 @@ pub(super) struct Tracked {
     pub(super) ended: Option<Instant>,
 }
 
+/// What became of a job that was asked for by its number.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoJob {
+    Unknown,
+    /// It ended long ago.
+    Expired,
+}
+
 /// The jobs that are followed.
 #[derive(Default)]
 pub(super) struct State {
@@ -53,6 +61,16 @@ pub(super) struct State {
 }
 
 impl State {
+    /// A job of this owner.
+    pub(super) fn job(&self, owner: &Owner, id: QueuedJobId) -> Result<&Tracked, NoJob> {
+        match self.jobs.get(&id) {
+            Some(job) if job.owner == *owner => Ok(job),
+            None if id.0 > 0 && self.newest.is_some_and(|newest| id <= newest) => Err(NoJob::Expired),
+            // Whether it is somebody else's is nobody's business.
+            _ => Err(NoJob::Unknown),
+        }
+    }
+
     pub(super) fn fold_snapshot(&mut self, snapshot: &QueueSnapshot) {
         self.adopt(snapshot);
         let mut before = 0;
@@ -87,25 +105,30 @@ impl State {
                 tracked.ended = Some(Instant::now());
             }
         }
-        self.forget();
+        self.forget(Instant::now());
     }
 
     /// Takes on the jobs of clients that this server did not add itself: of before a restart.
     fn adopt(&mut self, snapshot: &QueueSnapshot) {
         for job in snapshot.rows.iter().map(|row| &row.job) {
-            if job.owner.is_person() || job.state.is_ended() || self.jobs.contains_key(&job.id) {
+            if job.owner.is_person() {
+                continue;
+            }
+            // Also of one that has ended, which is told from one that never was.
+            self.newest = self.newest.max(Some(job.id));
+            if job.state.is_ended() || self.jobs.contains_key(&job.id) {
                 continue;
             }
             let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
             self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
-            self.newest = self.newest.max(Some(job.id));
         }
     }
 
     /// Forgets jobs that ended long ago, and the oldest of too many.
-    fn forget(&mut self) {
+    fn forget(&mut self, now: Instant) {
+        let since = |at: Instant| now.saturating_duration_since(at);
         for job in self.jobs.values() {
-            let is_due = job.ended.is_some_and(|ended| ended.elapsed() >= PREVIEW_KEPT_AFTER_END);
+            let is_due = job.ended.is_some_and(|ended| since(ended) >= PREVIEW_KEPT_AFTER_END);
             if is_due && job.view.borrow().preview.is_some() {
                 job.view.send_if_modified(|view| {
                     view.preview = None;
@@ -114,11 +137,31 @@ impl State {
                 });
             }
         }
-        self.jobs.retain(|_, job| job.ended.is_none_or(|ended| ended.elapsed() < KEPT_AFTER_END));
+        self.jobs.retain(|_, job| job.ended.is_none_or(|ended| since(ended) < KEPT_AFTER_END));
         let ended: Vec<QueuedJobId> = self.jobs.iter().filter(|(_, job)| job.ended.is_some()).map(|(id, _)| *id).collect();
         for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
             self.jobs.remove(id);
         }
-        self.disconnects.retain(|_, at| at.elapsed() < KEPT_AFTER_END);
+        self.disconnects.retain(|_, at| since(*at) < KEPT_AFTER_END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_ended_is_told_of_for_a_while_and_then_still_known_from_one_that_never_was() {
+        let (anna, ben, id) = (Owner::named("Anna"), Owner::named("Ben"), QueuedJobId(7));
+        let (view, _) = watch::channel(JobView::new(id, Arc::new(Recipe::default()), String::new(), Vec::new()));
+        let ended = Instant::now();
+        let mut state = State { newest: Some(id), ..State::default() };
+        state.jobs.insert(id, Tracked { owner: anna.clone(), view, ended: Some(ended) });
+        let found = |state: &State, owner: &Owner, id: i64| state.job(owner, QueuedJobId(id)).map(|_| ());
+        state.forget(ended + KEPT_AFTER_END - Duration::from_millis(1));
+        assert_eq!([&anna, &ben].map(|owner| found(&state, owner, 7)), [Ok(()), Err(NoJob::Unknown)]);
+        state.forget(ended + KEPT_AFTER_END);
+        assert_eq!([7, 1].map(|id| found(&state, &anna, id)), [Err(NoJob::Expired), Err(NoJob::Expired)]);
+        assert_eq!([8, 0, -1].map(|id| found(&state, &anna, id)), [Err(NoJob::Unknown), Err(NoJob::Unknown), Err(NoJob::Unknown)]);
     }
 }

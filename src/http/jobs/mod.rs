@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::error::Failure;
 use super::events::{Events, stream};
-use super::fields::Fields;
+use super::fields::{Description, Fields};
 use super::hub::{JobView, NoJob};
 use super::images::{file_answer, file_bytes, file_json, names_of, preview_text};
 use super::json::Json;
@@ -42,6 +42,11 @@ pub(crate) fn routes() -> Router<SharedApp> {
         .route("/sdcpp/v1/jobs/{id}/cancel", post(cancel))
         .route("/sdcpp/v1/jobs/{id}/events", get(events))
         .route("/sdcpp/v1/jobs/{id}/images/{index}", get(image))
+}
+
+/// The fields of a route's body, where it has any.
+pub(crate) fn describe(path: &str) -> Option<Description> {
+    (path == "/sdcpp/v1/img_gen").then(|| Fields::describe(request::read))
 }
 
 async fn capabilities(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Result<Json, Failure> {

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::further;
 use crate::http::error::Failure;
-use crate::http::fields::Fields;
-use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, format_named};
+use crate::http::fields::{Fields, Item};
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{ControlWish, SIDES, STEPS, Wish};
 
@@ -35,13 +35,13 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
     let it = &mut fields;
     let mut wish = Wish {
         model: it.word("model"),
-        prompt: it.text("prompt").unwrap_or_default(),
-        negative_prompt: it.text("negative_prompt").unwrap_or_default(),
-        has_chosen_words: it.flag("words_are_chosen") == Some(true),
+        prompt: it.prose("prompt"),
+        negative_prompt: it.prose("negative_prompt"),
+        has_chosen_words: it.switch("words_are_chosen", false),
         width: it.within("width", SIDES),
         height: it.within("height", SIDES),
         seed: it.whole("seed"),
-        pictures: it.within("batch_count", PICTURES),
+        pictures: Some(it.within_or("batch_count", PICTURES, 1)),
         clip_skip: it.whole("clip_skip").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1),
         is_shaped_as_start: true,
         ..Wish::default()
@@ -66,43 +66,38 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
             None => sample.fault("scheduler", format!("There is no scheduler named {name}.")),
         }
     }
-    wish.eta = sample.decimal("eta").filter(|it| *it >= 0.0);
+    wish.eta = sample.not_negative("eta");
     wish.flow_shift = sample.decimal("flow_shift").filter(|it| *it > 0.0);
     further::read(it, &mut sample, &mut wish);
     it.close(sample);
     for mut lora in it.objects("lora") {
-        if lora.flag("is_high_noise") == Some(true) {
+        if lora.switch("is_high_noise", false) {
             wish.notes.push("is_high_noise is not followed: the LoRA acts in all steps.".to_owned());
         }
-        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal("multiplier"));
+        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal_or("multiplier", 1.0));
         if let Some(name) = name.or(path) {
-            wish.loras.push((name, strength.unwrap_or(1.0)));
+            wish.loras.push((name, strength));
         }
         it.close(lora);
     }
     further::read_hires(it, &mut wish);
-    if it.take("ip_adapter_image").is_some_and(|image| image.as_str() != Some("")) {
+    if it.picture("ip_adapter_image").is_some() {
         it.fault("ip_adapter_image", "IP-Adapters are not available.");
     }
     // Of a picture that is refused.
     it.leave(&["ip_adapter_strength"]);
-    let strength = it.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
-    let control_strength = it.decimal("control_strength").unwrap_or(ControlImage::USUAL_STRENGTH).clamp(0.0, 1.0);
-    let picture = |it: &mut Fields, key: &str| it.take(key).filter(|value| value.as_str() != Some(""));
-    let (init, mask) = (picture(it, "init_image"), picture(it, "mask_image"));
-    let control = picture(it, "control_image").map(|image| (image, control_strength));
-    let references = it.list("ref_images");
+    let strength = it.clamped_or("strength", 0.0..=1.0, USUAL_STRENGTH);
+    let control_strength = it.clamped_or("control_strength", 0.0..=1.0, ControlImage::USUAL_STRENGTH);
+    let (init, mask) = (it.picture("init_image"), it.picture("mask_image"));
+    let control = it.picture("control_image").map(|image| (image, control_strength));
+    let references = it.list("ref_images", Item::Picture);
     if references.len() > MAX_IMAGES {
         it.fault("ref_images", format!("There are more than {MAX_IMAGES} pictures."));
     }
-    let compression = it.within("output_compression", 0..=100).and_then(|it| u8::try_from(it).ok());
-    let word = it.word("output_format").unwrap_or_else(|| "png".to_owned());
-    let format = format_named(&word, compression.unwrap_or(JPEG_QUALITY).max(1));
-    if format.is_none() {
-        it.fault("output_format", "Choose png, jpeg or webp.");
-    }
+    let compression = it.within_or("output_compression", 0..=100, JPEG_QUALITY.into());
+    let format = read_format(it, "output_format", u8::try_from(compression).unwrap_or(JPEG_QUALITY).max(1));
     wish.notes.extend(fields.finish()?);
-    Ok(JobRequest { wish, format: format.unwrap_or(ExportFormat::Png), init, mask, control, references, strength })
+    Ok(JobRequest { wish, format, init, mask, control, references, strength })
 }
 
 impl JobRequest {

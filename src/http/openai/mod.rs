@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::error::Failure;
 use super::events::{Events, stream};
-use super::fields::Fields;
+use super::fields::{Description, Fields};
 use super::hub::{JobView, Waiter, now_ms};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
@@ -33,6 +33,25 @@ pub(crate) fn routes() -> Router<SharedApp> {
         .route("/v1/images/edits", post(edits))
         .route("/v1/images/variations", post(variations))
         .route("/v1/files/{name}", get(file))
+}
+
+/// The fields of a route's body, where it has any.
+pub(crate) fn describe(path: &str) -> Option<Description> {
+    let of = |purpose| Fields::describe(|fields| request::read(fields, Vec::new(), None, purpose));
+    Some(match path {
+        "/v1/images/generations" => of(Purpose::Generate),
+        "/v1/images/edits" => of(Purpose::Edit),
+        "/v1/images/variations" => of(Purpose::Vary),
+        _ => return None,
+    })
+}
+
+/// The parts of a route's form that are pictures; none where its body is JSON.
+pub(crate) fn form_pictures(path: &str) -> &'static [&'static str] {
+    match path {
+        "/v1/images/edits" | "/v1/images/variations" => &[request::IMAGE, request::MASK],
+        _ => &[],
+    }
 }
 
 fn model_object(model: &ListedModel) -> Value {

@@ -1,6 +1,7 @@
 //! The fields of generations, edits and variations, from JSON or a form.
 
 use atelier_core::recipe::Rgb8;
+use atelier_gallery::queue::User;
 use atelier_media::ExportFormat;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest as _, Multipart, Request};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
-use crate::http::images::{MAX_IMAGES, MaskSense, decode, decode_mask, format_named};
+use crate::http::images::{MAX_IMAGES, MaskSense, decode, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{PICTURES, SIDES, STEPS, Wish};
 
@@ -19,6 +20,10 @@ const ANY_MODEL: [&str; 3] = ["gpt-image", "chatgpt-image", "dall-e"];
 const JPEG_QUALITY: u8 = 90;
 /// Most previews of a streamed picture.
 const PARTIAL_IMAGES: std::ops::RangeInclusive<u32> = 0..=3;
+/// Parts of a form that are pictures: one, one of several, and the mask.
+pub(super) const IMAGE: &str = "image";
+const ONE_OF_IMAGES: &str = "image[]";
+pub(super) const MASK: &str = "mask";
 /// Parts of a form.
 const MAX_PARTS: usize = 64;
 
@@ -77,8 +82,8 @@ pub(super) async fn read_form(parts: Parts, body: Bytes) -> Result<(Fields, Vec<
         let name = part.name().unwrap_or_default().to_owned();
         let bytes = part.bytes().await.map_err(broken)?;
         match name.as_str() {
-            "image" | "image[]" => images.push(bytes),
-            "mask" => mask = Some(bytes),
+            IMAGE | ONE_OF_IMAGES => images.push(bytes),
+            MASK => mask = Some(bytes),
             _ => match String::from_utf8(bytes.to_vec()) {
                 Ok(text) => fields.set(&name, Value::String(text)),
                 Err(_) => fields.fault(&name, "It is not a text."),
@@ -86,7 +91,7 @@ pub(super) async fn read_form(parts: Parts, body: Bytes) -> Result<(Fields, Vec<
         }
     }
     if images.len() > MAX_IMAGES {
-        fields.fault("image", format!("There are more than {MAX_IMAGES} pictures."));
+        fields.fault(IMAGE, format!("There are more than {MAX_IMAGES} pictures."));
     }
     Ok((fields, images, mask))
 }
@@ -96,19 +101,20 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
     let it = &mut fields;
     let mut wish = Wish {
         model: it.word("model").filter(|name| !ANY_MODEL.iter().any(|it| name.to_ascii_lowercase().starts_with(it))),
-        prompt: it.text("prompt").unwrap_or_default(),
-        negative_prompt: it.text("negative_prompt").unwrap_or_default(),
-        pictures: it.within("n", PICTURES),
+        prompt: it.prose("prompt"),
+        negative_prompt: it.prose("negative_prompt"),
+        pictures: Some(it.within_or("n", PICTURES, 1)),
         seed: it.whole("seed"),
         steps: it.within("steps", STEPS),
         is_shaped_as_start: true,
+        user: User::named(&it.word("user").unwrap_or_default()),
         ..Wish::default()
     };
     if purpose == Purpose::Generate && wish.prompt.trim().is_empty() {
-        it.fault("prompt", "It is missing.");
+        it.missing("prompt");
     }
     (wish.width, wish.height) = read_size(it);
-    let quality = it.word("quality").unwrap_or_else(|| "auto".to_owned()).to_ascii_lowercase();
+    let quality = it.named_or("quality", &["auto", "low", "medium", "standard", "high", "hd", "xhigh", "max"], "auto");
     match quality.as_str() {
         "auto" | "standard" | "medium" => {}
         "low" => wish.effort = Some(0.5),
@@ -116,8 +122,8 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         "xhigh" | "max" => wish.effort = Some(2.0),
         _ => it.fault("quality", "Choose auto, low, medium or high."),
     }
-    let (guidance, cfg_scale) = (it.decimal("guidance"), it.decimal("cfg_scale"));
-    wish.guidance = guidance.or(cfg_scale).filter(|it| *it >= 0.0);
+    let (guidance, cfg_scale) = (it.not_negative("guidance"), it.not_negative("cfg_scale"));
+    wish.guidance = guidance.or(cfg_scale);
     if let Some(name) = it.word("sampler") {
         let named = names::sampler(&name).ok_or_else(|| Failure::invalid("sampler", format!("There is no sampler named {name}.")))?;
         (wish.sampler, wish.scheduler) = (Some(named.value.0), named.value.1);
@@ -129,39 +135,33 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         wish.notes.extend(named.note);
     }
     for mut lora in it.objects("loras") {
-        if let Some(name) = lora.word("name") {
-            wish.loras.push((name, lora.decimal("weight").unwrap_or(1.0)));
-        }
+        let (name, weight) = (lora.word("name"), lora.decimal_or("weight", 1.0));
+        wish.loras.extend(name.map(|name| (name, weight)));
         it.close(lora);
     }
     if it.word("background").as_deref() == Some("transparent") {
         wish.notes.push("The background is opaque: models here have no transparent one.".to_owned());
     }
-    let compression = it.within("output_compression", 0..=100);
-    let jpeg_quality = compression.and_then(|it| u8::try_from(it).ok()).unwrap_or(JPEG_QUALITY).max(1);
-    let word = it.word("output_format").unwrap_or_else(|| "png".to_owned());
-    let format = format_named(&word, jpeg_quality);
-    if format.is_none() {
-        it.fault("output_format", "Choose png, jpeg or webp.");
-    }
-    let response_format = it.word("response_format");
-    if response_format.as_deref().is_some_and(|it| it != "b64_json" && it != "url") {
+    let compression = it.within_or("output_compression", 0..=100, JPEG_QUALITY.into());
+    let format = read_format(it, "output_format", u8::try_from(compression).unwrap_or(JPEG_QUALITY).max(1));
+    let response_format = it.named_or("response_format", &["b64_json", "url"], "b64_json");
+    if !["b64_json", "url"].contains(&response_format.as_str()) {
         it.fault("response_format", "Choose b64_json or url.");
     }
-    let is_streamed = it.flag("stream") == Some(true);
-    let partial_images = it.within("partial_images", PARTIAL_IMAGES).unwrap_or_default();
-    let strength = it.decimal("strength").map(|it| it.clamp(0.0, 1.0));
+    let is_streamed = it.switch("stream", false);
+    let partial_images = it.within_or("partial_images", PARTIAL_IMAGES, 0);
+    let strength = it.clamped("strength", 0.0..=1.0);
     // A strength is that of a start picture.
     wish.is_edit = purpose == Purpose::Edit && strength.is_none();
     if purpose != Purpose::Generate && images.is_empty() {
-        it.fault("image", "It is missing.");
+        it.missing(IMAGE);
     }
     it.leave_usual(&[("moderation", json!("auto"))]);
     wish.notes.extend(fields.finish()?);
     Ok(ImageRequest {
         wish,
-        format: format.unwrap_or(ExportFormat::Png),
-        answers_links: response_format.as_deref() == Some("url"),
+        format,
+        answers_links: response_format == "url",
         is_streamed,
         partial_images,
         quality,
@@ -228,7 +228,8 @@ mod tests {
             (Some(640), Some(384), Some(2), Some(0.5))
         );
         assert_eq!((request.format, request.is_streamed, request.partial_images), (ExportFormat::Jpeg { quality: 50 }, true, 2));
-        let unread = "These fields mean nothing here and were not read: moderation, user.";
+        let unread = "These fields mean nothing here and were not read: moderation.";
+        assert_eq!(request.wish.user, User::named("x"));
         assert!(request.wish.notes.len() == 2 && request.wish.notes[1] == unread, "{:?}", request.wish.notes);
         for (body, field) in [
             (r#"{"prompt": "a", "size": "10x10"}"#, "size"),

@@ -11,8 +11,8 @@ use crate::http::hub::JobView;
 use crate::http::images::loss_names;
 use crate::http::models::ListedModel;
 
-/// The JSON text `info`; `pictures`: those of the answer.
-pub(crate) fn info(view: &JobView, model: &ListedModel, pictures: &[ExportedBytes]) -> String {
+/// The JSON text `info`; `pictures`: those of the answer, `styles`: the names of those that were asked for.
+pub(crate) fn info(view: &JobView, model: &ListedModel, pictures: &[ExportedBytes], styles: &[String]) -> String {
     let recipe = &view.recipe;
     let count = recipe.batch_count.max(1);
     let seeds: Vec<i64> = (0..count).map(|index| view.seed(index).unwrap_or(-1)).collect();
@@ -60,7 +60,7 @@ pub(crate) fn info(view: &JobView, model: &ListedModel, pictures: &[ExportedByte
         "extra_generation_params": extra,
         "index_of_first_image": 0,
         "infotexts": texts,
-        "styles": [],
+        "styles": styles,
         "job_timestamp": timestamp(view.began_ms.unwrap_or(view.created_ms)),
         "clip_skip": recipe.clip_skip.unwrap_or(1),
         "is_using_inpainting_conditioning": false,

@@ -41,8 +41,8 @@ pub(crate) fn read(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Optio
     let mut units = fields.objects("controlnet_units");
     let mut scripts = fields.object("alwayson_scripts");
     // Those that are left are named as unread.
-    for name in scripts.names().iter().filter(|name| name.eq_ignore_ascii_case("controlnet")) {
-        let mut script = scripts.object(name);
+    for name in scripts.spelled("ControlNet") {
+        let mut script = scripts.object(&name);
         units.extend(script.objects("args"));
         scripts.close(script);
     }
@@ -57,24 +57,23 @@ pub(crate) fn read(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Optio
         fields.close(unit);
         let Some(read) = read else { continue };
         if found.replace(read).is_some() {
-            return Err(Failure::invalid("alwayson_scripts", "A picture follows one ControlNet; switch the other units off."));
+            fields.fault("alwayson_scripts", "A picture follows one ControlNet; switch the other units off.");
         }
     }
     Ok(found)
 }
 
 fn read_unit(unit: &mut Fields, notes: &mut Vec<String>) -> Result<Option<ControlUnit>, Failure> {
-    let (image, input_image) = (unit.take("image"), unit.take("input_image"));
+    let (image, input_image) = (unit.picture("image"), unit.picture("input_image"));
     let image = match image.or(input_image) {
         Some(Value::Object(map)) => {
             let mut inside = unit.inner(&["image"], map);
-            let image = inside.take("image");
+            let image = inside.picture("image");
             unit.close(inside);
             image
         }
         image => image,
     };
-    let image = image.filter(|it| it.as_str() != Some(""));
     let model = unit.word("model").filter(|name| !name.eq_ignore_ascii_case("none"));
     // Where it is not said, a unit with something in it is on.
     if !unit.flag("enabled").unwrap_or(image.is_some() || model.is_some()) {
@@ -86,11 +85,11 @@ fn read_unit(unit: &mut Fields, notes: &mut Vec<String>) -> Result<Option<Contro
         let sentence = format!("There is no preprocessor {module}. Send the prepared picture, with the module \"none\".");
         return Err(Failure::invalid("alwayson_scripts", sentence));
     }
-    let strength = unit.decimal("weight").unwrap_or(ControlImage::USUAL_STRENGTH);
+    let strength = unit.decimal_or("weight", ControlImage::USUAL_STRENGTH);
     if strength > 1.0 {
         notes.push("The control strength is at most 1.".to_owned());
     }
-    let mut part = |key: &str, usual: f32| unit.decimal(key).unwrap_or(usual).clamp(0.0, 1.0);
+    let mut part = |key: &str, usual: f32| unit.clamped_or(key, 0.0..=1.0, usual);
     let (start, end) = (part("guidance_start", 0.0), part("guidance_end", ControlImage::USUAL_END));
     leave_what_says_nothing(unit, preprocessor.is_some());
     Ok(Some(ControlUnit { model, image, strength: strength.clamp(0.0, 1.0), start, end, preprocessor }))

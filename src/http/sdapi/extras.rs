@@ -22,7 +22,7 @@ const FACTORS: std::ops::RangeInclusive<f32> = 1.0..=4.0;
 
 /// How a picture is enlarged.
 #[derive(Clone, Debug)]
-struct Enlargement {
+pub(super) struct Enlargement {
     hires: HiresWish,
     /// The client wants both sides of the target, and the rest cut off.
     is_cropped: bool,
@@ -34,13 +34,13 @@ fn read(fields: &mut Fields) -> Enlargement {
     let mut notes: Vec<String> = named.note.into_iter().collect();
     let mut side = |key: &str| fields.within(key, SIDES);
     let target = side("upscaling_resize_w").zip(side("upscaling_resize_h"));
-    let is_by_size = fields.whole("resize_mode").unwrap_or_default() == 1;
-    let scale = fields.decimal("upscaling_resize").unwrap_or(2.0);
+    let is_by_size = fields.whole_or("resize_mode", 0) == 1;
+    let scale = fields.decimal_or("upscaling_resize", 2.0);
     if !FACTORS.contains(&scale) {
         fields.fault("upscaling_resize", format!("It must be from {} to {}.", FACTORS.start(), FACTORS.end()));
     }
-    let is_cropped = fields.flag("upscaling_crop") == Some(true);
-    let is_other = |fields: &mut Fields, key: &str| fields.decimal(key).is_some_and(|it| it > 0.0);
+    let is_cropped = fields.switch("upscaling_crop", false);
+    let is_other = |fields: &mut Fields, key: &str| fields.decimal_or(key, 0.0) > 0.0;
     let restorers = ["gfpgan_visibility", "codeformer_visibility"].map(|key| is_other(fields, key));
     if restorers.contains(&true) {
         notes.push("Faces are not restored here.".to_owned());
@@ -52,6 +52,45 @@ fn read(fields: &mut Fields) -> Enlargement {
     fields.leave(&["show_extras_results", "codeformer_weight", "upscaler_2", "upscale_first"]);
     let target = target.filter(|_| is_by_size);
     Enlargement { hires: HiresWish { scale, target, upscaler: named.value, ..HiresWish::default() }, is_cropped, notes }
+}
+
+/// The picture of this field, which is needed.
+fn needed(fields: &mut Fields, key: &str) -> Value {
+    fields.picture(key).unwrap_or_else(|| {
+        fields.missing(key);
+        Value::Null
+    })
+}
+
+/// How a picture is enlarged, and the picture.
+pub(super) fn read_single(mut fields: Fields) -> Result<(Enlargement, Value), Failure> {
+    let mut how = read(&mut fields);
+    let image = needed(&mut fields, "image");
+    how.notes.extend(fields.finish()?);
+    Ok((how, image))
+}
+
+/// How pictures are enlarged, and the pictures.
+pub(super) fn read_batch(mut fields: Fields) -> Result<(Enlargement, Vec<Value>), Failure> {
+    let mut how = read(&mut fields);
+    let mut images = Vec::new();
+    for mut entry in fields.objects("imageList") {
+        images.push(needed(&mut entry, "data"));
+        // Of its file.
+        entry.leave(&["name"]);
+        fields.close(entry);
+    }
+    if images.len() > MAX_IMAGES {
+        fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
+    }
+    how.notes.extend(fields.finish()?);
+    Ok((how, images))
+}
+
+/// The picture whose settings are wanted, and the note on what nobody read.
+pub(super) fn read_png(mut fields: Fields) -> Result<(Value, Option<String>), Failure> {
+    let image = needed(&mut fields, "image");
+    Ok((image, fields.finish()?))
 }
 
 /// Notes as the HTML that A1111 answers; they may have names from the request.
@@ -83,27 +122,16 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
 }
 
 pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
-    let mut fields = Fields::read(&body)?;
+    let (how, image) = read_single(Fields::read(&body)?)?;
     drop(body);
-    let mut how = read(&mut fields);
-    let image = fields.take("image");
-    how.notes.extend(fields.finish()?);
-    let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
     let image = app.decode(move || decode("image", &bytes_of("image", &image)?)).await?;
     let (text, notes) = enlarge(&app, &owner, image, how).await?;
     Ok(Json(json!({"image": text, "html_info": html(&notes)})))
 }
 
 pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
-    let mut fields = Fields::read(&body)?;
+    let (how, images) = read_batch(Fields::read(&body)?)?;
     drop(body);
-    let mut how = read(&mut fields);
-    let images = fields.list("imageList");
-    if images.len() > MAX_IMAGES {
-        fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
-    }
-    let images = images.into_iter().enumerate().map(|(index, image)| data_of(&mut fields, index, image)).collect::<Vec<_>>();
-    how.notes.extend(fields.finish()?);
     let (mut answers, mut notes) = (Vec::new(), Vec::new());
     for data in images {
         let image = app.decode(move || decode("imageList", &bytes_of("imageList", &data)?)).await?;
@@ -118,23 +146,9 @@ pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extens
     Ok(Json(json!({"images": answers, "html_info": html(&notes)})))
 }
 
-/// The picture in an entry of `imageList`.
-fn data_of(fields: &mut Fields, index: usize, image: Value) -> Value {
-    let Value::Object(map) = image else { return Value::Null };
-    let mut inside = fields.inner(&["imageList", &index.to_string()], map);
-    let data = inside.take("data").unwrap_or_default();
-    // Of its file.
-    inside.leave(&["name"]);
-    fields.close(inside);
-    data
-}
-
 pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payload) -> Answer {
-    let mut fields = Fields::read(&body)?;
+    let (image, note) = read_png(Fields::read(&body)?)?;
     drop(body);
-    let image = fields.take("image");
-    let note = fields.finish()?;
-    let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
     let text = app.decode(move || parameters("image", &bytes_of("image", &image)?)).await?;
     let read = a1111::parse(&text);
     let pairs: Map<String, Value> = read.pairs.into_iter().map(|(key, value)| (key, Value::String(value))).collect();
@@ -158,10 +172,12 @@ mod tests {
         let mut fields = Fields::read(body).unwrap();
         let how = read(&mut fields);
         assert_eq!((how.notes, fields.finish().unwrap()), (Vec::new(), None));
-        let mut fields = Fields::default();
-        let data = data_of(&mut fields, 1, json!({"data": "AAAA", "name": "a.png", "rotate": 90}));
-        assert_eq!((data, data_of(&mut fields, 2, json!("AAAA"))), (json!("AAAA"), Value::Null));
-        assert!(fields.finish().unwrap().unwrap().ends_with(": imageList.1.rotate."));
+        let batch = |body: &str| read_batch(Fields::read(body.as_bytes()).unwrap());
+        let (how, images) = batch(r#"{"imageList": [{"data": "AAAA", "name": "a.png", "rotate": 90}, "BBBB"]}"#).unwrap();
+        assert_eq!((images, how.notes.len()), (vec![json!("AAAA")], 1));
+        assert!(how.notes[0].contains("imageList.0.rotate") && how.notes[0].contains("imageList.1"), "{:?}", how.notes);
+        let Err(Failure::Invalid(faults)) = batch(r#"{"imageList": [{"name": "a.png"}]}"#) else { panic!("a picture is needed") };
+        assert_eq!(faults[0].field, ["imageList", "0", "data"]);
         assert_eq!(html(&["<script> & more".to_owned()]), "<p>&lt;script&gt; &amp; more</p>");
     }
 }

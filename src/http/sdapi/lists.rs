@@ -79,7 +79,9 @@ pub(super) async fn prompt_styles(State(app): State<SharedApp>) -> Answer {
     let read = blocking(move || read_styles(&folder)).await?;
     let styles = read.styles.iter().map(|(style, _)| {
         let settings = &style.settings;
-        json!({"name": style.name, "prompt": settings.prompt, "negative_prompt": settings.negative_prompt})
+        // Clients take them for texts.
+        let words = |text: Option<&String>| text.cloned().unwrap_or_default();
+        json!({"name": style.name, "prompt": words(settings.prompt.as_ref()), "negative_prompt": words(settings.negative_prompt.as_ref())})
     });
     Ok(Json(Value::Array(styles.collect())))
 }

@@ -21,15 +21,12 @@ use serde_json::json;
 use reply::{Answer, noted};
 
 use super::error::Failure;
-use super::fields::Fields;
-use super::images::{base64_text, format_named};
+use super::fields::{Description, Fields};
+use super::images::base64_text;
 use super::json::Json;
 use super::payload::{Payload, note_on};
 use super::recipe::Wish;
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
-
-/// Quality of pictures that are asked for as JPEG.
-const JPEG_QUALITY: u8 = 90;
 
 /// Every route of A1111's.
 pub(crate) fn routes() -> Router<SharedApp> {
@@ -76,6 +73,19 @@ pub(crate) fn routes() -> Router<SharedApp> {
         .route("/controlnet/detect", post(controlnet::detect))
 }
 
+/// The fields of a route's body, where it has any.
+pub(crate) fn describe(path: &str) -> Option<Description> {
+    Some(match path {
+        "/sdapi/v1/txt2img" | "/controlnet/txt2img" => Fields::describe(|fields| request::read(fields, false)),
+        "/sdapi/v1/img2img" | "/controlnet/img2img" => Fields::describe(|fields| request::read(fields, true)),
+        "/sdapi/v1/options" => Fields::describe(options::read),
+        "/sdapi/v1/extra-single-image" => Fields::describe(extras::read_single),
+        "/sdapi/v1/extra-batch-images" => Fields::describe(extras::read_batch),
+        "/sdapi/v1/png-info" => Fields::describe(extras::read_png),
+        _ => return None,
+    })
+}
+
 async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     generate(&app, &owner, body, false).await
 }
@@ -88,12 +98,10 @@ async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool)
     let request = request::read(Fields::read(&body)?, is_img2img)?;
     // It may be large, and the picture takes a while.
     drop(body);
-    let word = request.format.clone().unwrap_or_else(|| "png".to_owned());
-    let unknown = || Failure::invalid("override_settings.samples_format", "Choose png, jpeg or webp.");
-    let format = format_named(&word, JPEG_QUALITY).ok_or_else(unknown)?;
+    let format = request.format;
     let request = app.decode(move || request.decode()).await?;
     let mut wish = request.wish;
-    apply_styles(app, request.styles, &mut wish).await?;
+    apply_styles(app, &request.styles, &mut wish).await?;
     let made = app.make(owner, wish).await?;
     let model = made.model.clone();
     let mut waiter = app.add(owner, made, Previews::IfWatched, Lane::Interactive).await?;
@@ -104,18 +112,18 @@ async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool)
     }
     let pictures = if request.sends_images { pictures_of(&view, format).await? } else { Vec::new() };
     let images: Vec<String> = pictures.iter().map(|picture| base64_text(&picture.bytes)).collect();
-    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model, &pictures)})))
+    Ok(Json(json!({"images": images, "parameters": {}, "info": answer::info(&view, &model, &pictures, &request.styles)})))
 }
 
 /// Puts the words of styles round the prompt.
-async fn apply_styles(app: &SharedApp, names: Vec<String>, wish: &mut Wish) -> Result<(), Failure> {
+async fn apply_styles(app: &SharedApp, names: &[String], wish: &mut Wish) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
     }
     let folder = app.paths.styles();
     let known = blocking(move || read_styles(&folder)).await?;
     for name in names {
-        let Some((style, _)) = known.styles.iter().find(|(style, _)| style.name == name) else {
+        let Some((style, _)) = known.styles.iter().find(|(style, _)| style.name == *name) else {
             wish.notes.push(format!("There is no style named {name}."));
             continue;
         };

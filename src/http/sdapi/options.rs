@@ -42,13 +42,17 @@ fn fixed() -> [(&'static str, Value); 9] {
     ]
 }
 
-pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
-    let mut fields = Fields::read(&body)?;
+/// The model that is wanted, and the note on what nobody read.
+pub(super) fn read(mut fields: Fields) -> Result<(Option<String>, Option<String>), Failure> {
     let wanted = fields.word("sd_model_checkpoint");
     // Clients send the whole object back; the sum is the model's.
     fields.leave_usual(&fixed());
     fields.leave(&["sd_checkpoint_hash"]);
-    let note = fields.finish()?;
+    Ok((wanted, fields.finish()?))
+}
+
+pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+    let (wanted, note) = read(Fields::read(&body)?)?;
     if let Some(wanted) = wanted {
         let mut list = app.models().await?;
         if list.model(&wanted).is_none() {

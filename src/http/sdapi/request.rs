@@ -2,13 +2,13 @@
 
 use atelier_core::canvas::{AreaFill, AreaSettings, PixelRect, StartFit, selection_bounds};
 use atelier_core::recipe::{ImageSource, Rgb8, Sampler, SeedBlend};
-use atelier_media::read_mask;
+use atelier_media::{ExportFormat, read_mask};
 use serde_json::{Value, json};
 
 use super::controlnet::{self, ControlUnit};
 use crate::http::error::Failure;
-use crate::http::fields::Fields;
-use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask};
+use crate::http::fields::{Fields, Item};
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{HiresWish, PICTURES, SIDES, STEPS, Wish};
 
@@ -35,6 +35,10 @@ const HIRES_FIELDS: [&str; 12] = [
     "hr_additional_modules",
     "hr_cfg",
 ];
+/// Quality of pictures that are asked for as JPEG.
+const JPEG_QUALITY: u8 = 90;
+/// Softness of a mask's borders in pixels.
+const USUAL_FEATHER: u32 = 4;
 /// Most pixels around a mask that the model sees.
 const MAX_PADDING: u32 = 4096;
 
@@ -45,38 +49,34 @@ pub(crate) struct Request {
     pub(crate) styles: Vec<String>,
     pub(crate) sends_images: bool,
     /// The format of the answer's pictures.
-    pub(crate) format: Option<String>,
+    pub(crate) format: ExportFormat,
     init_images: Vec<Value>,
     extra_images: Vec<Value>,
     mask: Option<Value>,
     is_mask_inverted: bool,
     /// Pixels of the start picture around the mask that the model sees; `None`: as ever.
     padding: Option<u32>,
-    strength: Option<f32>,
+    strength: f32,
     unit: Option<ControlUnit>,
 }
 
 /// Reads a request. `is_img2img`: it begins with a picture.
 pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Failure> {
     let it = &mut fields;
-    let mut wish = Wish {
-        prompt: it.text("prompt").unwrap_or_default(),
-        negative_prompt: it.text("negative_prompt").unwrap_or_default(),
-        ..Wish::default()
-    };
+    let mut wish = Wish { prompt: it.prose("prompt"), negative_prompt: it.prose("negative_prompt"), ..Wish::default() };
     let mut overrides = it.object("override_settings");
     let (chosen, model) = (overrides.word("sd_model_checkpoint"), it.word("model"));
     wish.model = chosen.or(model);
     wish.vae = overrides.word("sd_vae").filter(|name| !is_automatic(name));
-    let format = overrides.word("samples_format");
+    let format = read_format(&mut overrides, "samples_format", JPEG_QUALITY);
     let clip_skip = overrides.whole("CLIP_stop_at_last_layers");
     overrides.leave_usual(&[("eta_noise_seed_delta", json!(0)), ("img2img_fix_steps", json!(false))]);
     it.close(overrides);
     // 0 and 1 are the model's own; the engine makes blank pictures of a 1.
     wish.clip_skip = it.whole("clip_skip").or(clip_skip).and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1);
     wish.steps = it.within("steps", STEPS).filter(|it| !UNCHOSEN_STEPS.contains(it));
-    wish.guidance = it.decimal("cfg_scale").filter(|it| *it != UNCHOSEN_GUIDANCE && *it >= 0.0);
-    wish.distilled_guidance = it.decimal("distilled_cfg_scale").filter(|it| *it >= 0.0);
+    wish.guidance = it.not_negative("cfg_scale").filter(|it| *it != UNCHOSEN_GUIDANCE);
+    wish.distilled_guidance = it.not_negative("distilled_cfg_scale");
     let (width, height) = (it.within("width", SIDES), it.within("height", SIDES));
     let is_usual = [width, height].iter().all(|side| side.is_none_or(|side| side == UNCHOSEN_SIDE));
     // A start picture's size is what its client works with, also where it is the usual one.
@@ -88,22 +88,22 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         let seed = subseed.filter(|seed| *seed >= 0).unwrap_or_else(|| rand::random::<i64>() & i64::MAX);
         wish.seed_blend = Some(SeedBlend { seed, amount: amount.min(1.0) });
     }
-    let pictures = it.within("batch_size", PICTURES).unwrap_or(1) * it.within("n_iter", PICTURES).unwrap_or(1);
+    let pictures = it.within_or("batch_size", PICTURES, 1) * it.within_or("n_iter", PICTURES, 1);
     if PICTURES.contains(&pictures) {
         wish.pictures = Some(pictures);
     } else {
         it.fault("n_iter", format!("With batch_size this makes {pictures} pictures; at most {} are made at a time.", PICTURES.end()));
     }
-    let strength = it.decimal("denoising_strength").map(|it| it.clamp(0.0, 1.0));
-    if !is_img2img && it.flag("enable_hr") == Some(true) {
+    let strength = it.clamped_or("denoising_strength", 0.0..=1.0, if is_img2img { USUAL_STRENGTH } else { USUAL_HIRES_STRENGTH });
+    if !is_img2img && it.switch("enable_hr", false) {
         read_hires(it, &mut wish, strength);
     } else {
         it.leave(&HIRES_FIELDS);
     }
     for mut lora in it.objects("lora") {
-        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal("multiplier"));
+        let (name, path, strength) = (lora.word("name"), lora.word("path"), lora.decimal_or("multiplier", 1.0));
         if let Some(name) = name.or(path) {
-            wish.loras.push((name, strength.unwrap_or(1.0)));
+            wish.loras.push((name, strength));
         }
         lora.leave_usual(&[("is_high_noise", json!(false))]);
         it.close(lora);
@@ -112,35 +112,35 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         it.fault("script_name", format!("Script '{script}' not found"));
     }
     for (field, words) in [("restore_faces", "Faces are not restored"), ("tiling", "Pictures are not made seamless")] {
-        if it.flag(field) == Some(true) {
+        if it.switch(field, false) {
             wish.notes.push(format!("{words}: the engine does not have it here."));
         }
     }
-    wish.is_saved = it.flag("save_images") == Some(true);
+    wish.is_saved = it.switch("save_images", false);
     let unit = controlnet::read(it, &mut wish.notes)?;
     let (mut init_images, mut mask, mut is_mask_inverted, mut padding) = (Vec::new(), None, false, None);
     if is_img2img {
-        init_images = it.list("init_images");
-        mask = it.take("mask").filter(|mask| mask.as_str() != Some(""));
-        is_mask_inverted = it.flag("inpainting_mask_invert") == Some(true);
+        init_images = it.list("init_images", Item::Picture);
+        mask = it.picture("mask");
+        is_mask_inverted = it.switch("inpainting_mask_invert", false);
         read_area(it, &mut wish);
         // 0 is what clients send where nobody chose.
-        padding = it.within("inpaint_full_res_padding", 0..=MAX_PADDING).filter(|pixels| *pixels > 0);
-        if init_images.is_empty() {
-            return Err(Failure::not_found("Init image", "init_images is empty."));
-        }
+        padding = Some(it.within_or("inpaint_full_res_padding", 0..=MAX_PADDING, 0)).filter(|pixels| *pixels > 0);
     }
-    let extra_images = it.list("extra_images");
+    let extra_images = it.list("extra_images", Item::Picture);
     if init_images.len() + extra_images.len() > MAX_IMAGES {
         it.fault("init_images", format!("There are more than {MAX_IMAGES} pictures."));
     }
-    let names = it.list("styles");
+    let names = it.list("styles", Item::Text);
     if names.iter().any(|name| !name.is_string()) {
         it.ignore("styles");
     }
     let styles = names.into_iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
-    let sends_images = it.flag("send_images") != Some(false);
+    let sends_images = it.switch("send_images", true);
     leave_what_says_nothing(it, is_img2img);
+    if is_img2img && init_images.is_empty() {
+        return Err(Failure::not_found("Init image", "init_images is empty."));
+    }
     wish.notes.extend(fields.finish()?);
     Ok(Request { wish, styles, sends_images, format, init_images, extra_images, mask, is_mask_inverted, padding, strength, unit })
 }
@@ -197,11 +197,13 @@ fn is_automatic(name: &str) -> bool {
 }
 
 fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
+    let mut asked = None;
     let (name, index) = (it.word("sampler_name"), it.word("sampler_index"));
     if let Some(name) = name.or(index).filter(|name| !is_automatic(name)) {
         let named = names::sampler(&name).ok_or_else(|| Failure::not_found("Sampler", format!("There is no sampler named {name}.")))?;
         let (sampler, scheduler) = named.value;
-        wish.sampler = Some(sampler).filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
+        asked = Some(sampler);
+        wish.sampler = asked.filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
         wish.scheduler = scheduler;
         wish.notes.extend(named.note);
     }
@@ -212,12 +214,16 @@ fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
         wish.notes.extend(named.note);
     }
     // Clients send 0 or 1 whatever the sampler is.
-    let is_ancestral = wish.sampler.is_some_and(|it| matches!(it, Sampler::Dpmpp2sA | Sampler::EulerACfgPp));
-    wish.eta = it.decimal("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
+    let is_ancestral = asked.is_some_and(|it| matches!(it, Sampler::EulerA | Sampler::Dpmpp2sA | Sampler::EulerACfgPp));
+    wish.eta = it.not_negative("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
+    if wish.eta.is_some() {
+        // Who chose its noise chose the sampler.
+        wish.sampler = asked;
+    }
     Ok(())
 }
 
-fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
+fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
     let named = names::upscaler(&it.word("hr_upscaler").unwrap_or_default());
     wish.notes.extend(named.note);
     let mut side = |key: &str| it.whole(key).and_then(|side| u32::try_from(side).ok()).filter(|side| *side > 0);
@@ -237,9 +243,8 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
             wish.notes.push(format!("The second pass has no place for {what}; that of the picture was used."));
         }
     }
-    let scale = it.decimal("hr_scale").unwrap_or(2.0).clamp(1.0, 4.0);
+    let scale = it.clamped_or("hr_scale", 1.0..=4.0, 2.0);
     if scale > 1.0 || target.is_some() {
-        let strength = strength.unwrap_or(USUAL_HIRES_STRENGTH);
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
         wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value, ..HiresWish::default() });
     }
@@ -252,18 +257,17 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
 }
 
 fn read_area(it: &mut Fields, wish: &mut Wish) {
-    let feather = it.whole("mask_blur").and_then(|it| u32::try_from(it).ok()).unwrap_or(4);
-    let fill = match it.whole("inpainting_fill").unwrap_or_default() {
+    let feather = u32::try_from(it.whole_or("mask_blur", USUAL_FEATHER.into())).unwrap_or(USUAL_FEATHER);
+    let fill = match it.whole_or("inpainting_fill", 0) {
         1 => AreaFill::Original,
         2 => AreaFill::Noise,
         3 => AreaFill::Neutral,
         _ => AreaFill::Blur,
     };
-    let is_part = it.flag("inpaint_full_res") != Some(false);
-    if is_part {
+    if it.switch("inpaint_full_res", true) {
         wish.area = Some(AreaSettings { feather: Some(feather), fill: Some(fill), ..AreaSettings::default() });
     }
-    wish.start_fit = Some(match it.whole("resize_mode").unwrap_or_default() {
+    wish.start_fit = Some(match it.whole_or("resize_mode", 0) {
         1 => StartFit::Crop,
         2 => StartFit::Fit,
         mode => {
@@ -281,8 +285,7 @@ impl Request {
         let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode(field, &bytes_of(field, value)?) };
         let mut starts = std::mem::take(&mut self.init_images).into_iter();
         if let Some(first) = starts.next() {
-            let strength = self.strength.unwrap_or(USUAL_STRENGTH);
-            self.wish.init = Some((picture("init_images", &first)?, strength));
+            self.wish.init = Some((picture("init_images", &first)?, self.strength));
         }
         if starts.len() > 0 {
             self.wish.needs_references = Some("init_images");
@@ -344,6 +347,14 @@ mod tests {
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (Some(28), Some(4.5), Some(512), Some(768)));
         assert_eq!((wish.sampler, wish.clip_skip), (Some(Sampler::Dpmpp2m), Some(2)));
         assert!(wish.scheduler.is_some());
+        for (sampler, eta, used) in [
+            ("Euler a", "0.5", (Some(Sampler::EulerA), Some(0.5))),
+            ("Euler", "0.5", (None, None)),
+            ("DPM++ 2S a", "1", (Some(Sampler::Dpmpp2sA), None)),
+        ] {
+            let wish = read_text(&format!(r#"{{"sampler_name": "{sampler}", "eta": {eta}}}"#), false).unwrap().wish;
+            assert_eq!((wish.sampler, wish.eta), used, "{sampler}");
+        }
     }
 
     #[test]
@@ -386,7 +397,7 @@ mod tests {
         let request = read_text(body, true).unwrap();
         let area = request.wish.area.unwrap();
         assert_eq!((area.feather, area.fill, request.wish.start_fit), (Some(8), Some(AreaFill::Neutral), Some(StartFit::Fit)));
-        assert_eq!((request.is_mask_inverted, request.strength, request.wish.width), (true, Some(0.5), Some(512)));
+        assert_eq!((request.is_mask_inverted, request.strength, request.wish.width), (true, 0.5, Some(512)));
         assert_eq!(request.padding, None, "nobody chose it");
         let whole = read_text(r#"{"init_images": ["AAAA"], "mask": "AAAA", "inpaint_full_res": false}"#, true).unwrap();
         assert_eq!(whole.wish.area, None);

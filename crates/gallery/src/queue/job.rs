@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use atelier_core::recipe::{Recipe, seed_after};
 
-use super::owner::Owner;
+use super::owner::{Owner, User};
 use crate::PictureId;
 
 /// Number of a job on disk; never reused.
@@ -128,6 +128,8 @@ pub struct NewJob {
     pub group: Option<i64>,
     /// Who asked for it.
     pub owner: Owner,
+    /// In the name of which user of theirs.
+    pub user: User,
 }
 
 /// A picture that a job has made and kept.
@@ -177,6 +179,8 @@ pub struct QueuedJob {
     pub group: Option<i64>,
     /// Who asked for it.
     pub owner: Owner,
+    /// In the name of which user of theirs.
+    pub user: User,
     /// Its kept pictures, by index.
     pub pictures: Vec<JobPicture>,
     /// Seed of the first picture, once it is drawn.

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use super::job::{JobState, Lane, QueuedJobId};
+use super::owner::User;
 use super::pictures::{PictureReservation, new_picture};
 use super::rows::{job_in, path_text};
 use crate::journal::{append_lines, read_lines};
@@ -53,6 +54,8 @@ struct JournaledJob {
     group: Option<i64>,
     #[serde(skip_serializing_if = "String::is_empty")]
     owner: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<i64>,
     first_seed: Option<i64>,
     crashes: u32,
     reason: Option<String>,
@@ -154,7 +157,7 @@ fn ids(connection: &Connection, query: &str) -> Result<Vec<i64>, GalleryError> {
 
 fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
     let query = "SELECT state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes, reason, is_placed, \
-        created_ms, group_ms, owner FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
+        created_ms, group_ms, owner, user FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
     let job = connection.prepare_cached(query)?.query_row([id], |row| {
         Ok(JournaledJob {
             is_held: row.get::<_, String>(0)? == JobState::Held.key(),
@@ -168,6 +171,7 @@ fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
             preview: row.get(8)?,
             group: row.get(14)?,
             owner: row.get(15)?,
+            user: Some(row.get(16)?).filter(|it| *it != User::default().number()),
             first_seed: row.get(9)?,
             crashes: row.get(10)?,
             reason: row.get(11)?,
@@ -221,8 +225,8 @@ impl LostJobs {
             let state = if job.is_held { JobState::Held } else { JobState::Waiting };
             transaction.execute(
                 "INSERT INTO job (id, state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes,
-                 reason, is_placed, created_ms, group_ms, owner)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                 reason, is_placed, created_ms, group_ms, owner, user)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
                 params![
                     id,
                     state.key(),
@@ -240,7 +244,8 @@ impl LostJobs {
                     job.is_placed,
                     job.created_ms,
                     job.group,
-                    job.owner
+                    job.owner,
+                    job.user.unwrap_or(User::default().number())
                 ],
             )?;
             let id = QueuedJobId(transaction.last_insert_rowid());

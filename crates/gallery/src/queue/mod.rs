@@ -19,7 +19,7 @@ mod states;
 
 pub use control::{PauseMode, QueueControl};
 pub use job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
-pub use owner::Owner;
+pub use owner::{Owner, User};
 pub use pace::Pace;
 pub use pictures::PictureReservation;
 pub(crate) use recipes::DecodedRecipes;

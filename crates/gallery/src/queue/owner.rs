@@ -1,4 +1,5 @@
-//! Whose job it is: the person at the machine, or somebody who asks over the network.
+//! Whose job it is: the person at the machine, or somebody who asks over the network; and which of
+//! the users that one owner tells apart.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -85,6 +86,33 @@ impl Owner {
     }
 }
 
+/// One of those who ask in an owner's name, where its program tells them apart. It divides the owner
+/// for the order of jobs alone, never for rights. A digest, since nobody here needs the name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct User(i64);
+
+impl User {
+    /// The user of this name; without a name, the one of all jobs that name none.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let name = name.trim();
+        if name.is_empty() {
+            return Self::default();
+        }
+        let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
+        Self(digest.first_chunk().copied().map_or(0, i64::from_le_bytes))
+    }
+
+    /// As the database has it; 0 where no name was told.
+    pub(super) const fn number(self) -> i64 {
+        self.0
+    }
+
+    pub(super) const fn from_number(number: i64) -> Self {
+        Self(number)
+    }
+}
+
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -113,5 +141,14 @@ mod tests {
         }
         assert_eq!(Owner::person().stored(), None);
         assert!(Owner::sharing("guest", "fe80::1".parse().unwrap()).folder_name().starts_with("guest fe80--1 "));
+    }
+
+    #[test]
+    fn a_user_is_the_same_by_the_same_name_and_nobody_without_one() {
+        let users = ["anna@example.org", " anna@example.org ", "ben@example.org", " "].map(User::named);
+        assert_eq!(users[0], users[1]);
+        assert!(users[0] != users[2] && users[0] != User::default());
+        assert_eq!(users[3], User::default());
+        assert_eq!(User::from_number(users[0].number()), users[0]);
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use time::OffsetDateTime;
 
 use super::job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, StepProgress};
-use super::owner::Owner;
+use super::owner::{Owner, User};
 use super::recipes::DecodedRecipes;
 use crate::{Database, GalleryError, PictureId};
 
@@ -17,7 +17,7 @@ const MAX_LISTED: i64 = 50;
 /// pictures stay.
 pub(super) const MAX_ENDED: i64 = 1000;
 
-const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, group_ms, owner, first_seed, attempts, crashes, resumes, \
+const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, group_ms, owner, user, first_seed, attempts, crashes, resumes, \
      progress_picture, progress_step, progress_steps, reason, is_moved_up, is_placed, cancel_requested, created_ms, began_ms, ended_ms";
 
 impl Database {
@@ -30,8 +30,8 @@ impl Database {
         let folder = path_text(&job.folder)?;
         self.change_jobs(|transaction| {
             transaction.execute(
-                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, group_ms, owner, created_ms)
-                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, group_ms, owner, user, created_ms)
+                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     job.lane.number(),
                     recipe,
@@ -42,6 +42,7 @@ impl Database {
                     job.preview,
                     job.group,
                     job.owner.name(),
+                    job.user.number(),
                     now_ms()
                 ],
             )?;
@@ -129,13 +130,13 @@ impl Database {
     pub fn duplicate_job(&mut self, id: QueuedJobId) -> Result<Option<QueuedJobId>, GalleryError> {
         self.change_jobs(|transaction| {
             let added = transaction.execute(
-                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, owner, is_placed, created_ms)
+                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, owner, user, is_placed, created_ms)
                  SELECT 'waiting', lane,
                      CASE WHEN state IN ('waiting', 'held') THEN (order_key + coalesce(
                          (SELECT min(order_key) FROM job AS next WHERE next.lane = job.lane AND next.order_key > job.order_key),
                          order_key + 2)) / 2
                      ELSE (SELECT max(order_key) + 1 FROM job AS last WHERE last.lane = job.lane) END,
-                     recipe, folder, model, wanted_model, device, preview, owner, 0, ?2
+                     recipe, folder, model, wanted_model, device, preview, owner, user, 0, ?2
                  FROM job WHERE id = ?1",
                 params![id.0, now_ms()],
             )?;
@@ -188,6 +189,7 @@ fn read(row: &Row<'_>, recipes: &DecodedRecipes) -> rusqlite::Result<QueuedJob> 
         preview: row.get("preview")?,
         group: row.get("group_ms")?,
         owner: Owner::named(&row.get::<_, String>("owner")?),
+        user: User::from_number(row.get("user")?),
         pictures: Vec::new(),
         first_seed: row.get("first_seed")?,
         attempts: row.get("attempts")?,

@@ -14,7 +14,18 @@ fn new_job(prompt: &str, lane: Lane) -> NewJob {
     let mut recipe = Recipe { prompt: prompt.into(), batch_count: 3, ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.safetensors");
     let (folder, model) = (PathBuf::from("/pictures"), "a".to_owned());
-    NewJob { recipe, lane, folder, model, wanted_model: None, device: None, preview: String::new(), group: None, owner: Owner::person() }
+    NewJob {
+        recipe,
+        lane,
+        folder,
+        model,
+        wanted_model: None,
+        device: None,
+        preview: String::new(),
+        group: None,
+        owner: Owner::person(),
+        user: User::default(),
+    }
 }
 
 pub(super) fn add(database: &mut Database, prompt: &str) -> QueuedJobId {
@@ -275,11 +286,13 @@ fn a_job_belongs_to_who_asked_for_it_and_so_do_a_copy_and_its_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let mut database = Database::in_memory().unwrap();
     let of_person = add(&mut database, "a");
-    let of_anna = database.add_job(&NewJob { owner: Owner::named("Anna"), ..new_job("b", Lane::Batch) }).unwrap();
+    let user = User::named("anna@example.org");
+    let of_anna = database.add_job(&NewJob { owner: Owner::named("Anna"), user, ..new_job("b", Lane::Batch) }).unwrap();
     let copy = database.duplicate_job(of_anna).unwrap().unwrap();
     let owners = [of_person, of_anna, copy].map(|id| job(&database, id).owner);
     assert_eq!(owners, [Owner::person(), Owner::named("Anna"), Owner::named("Anna")]);
     assert!(owners[0].is_person() && !owners[1].is_person());
+    assert_eq!([of_person, of_anna, copy].map(|id| job(&database, id).user), [User::default(), user, user]);
     for (id, owner) in [of_person, of_anna].into_iter().zip(&owners) {
         let reservation = written(&mut database, folder.path(), id, 0);
         let picture = database.record_job_picture(&reservation).unwrap();

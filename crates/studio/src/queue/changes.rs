@@ -167,7 +167,7 @@ impl Worker {
         let Some(active) = self.active.remove(&engine_job) else { return };
         let id = active.id;
         if let Some(job) = self.jobs.iter().find(|job| job.id == id) {
-            self.shares.refund(&job.owner, active.unspent_secs(Instant::now()));
+            self.shares.refund(job, active.unspent_secs(Instant::now()));
         }
         self.write(Change::End(Box::new(EndedRun { active, end, is_told: false })));
         if self.is_blocked() {

@@ -4,16 +4,17 @@
 //! has and has not begun: so devices overlap, and the order of the rest can be changed.
 //!
 //! Of several owners the one that was given least is next, picture by picture ([`Shares`]); one whose
-//! model is in memory may go before it within about the time that loading takes. Among the jobs of
-//! one owner, what a person waits for goes before batches; a batch whose model is in memory may go
-//! before others, but never before one that a person put in its place, and not without end.
+//! model is in memory may go before it within about the time that loading takes. The users that one
+//! owner tells apart take turns likewise with what that owner is given. Among the jobs of one user,
+//! what a person waits for goes before batches; a batch whose model is in memory may go before others,
+//! but never before one that a person put in its place, and not without end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use atelier_core::recipe::ModelFiles;
 use atelier_engine::JobId;
-use atelier_gallery::queue::{JobState, Lane, Owner, PauseMode, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, Owner, PauseMode, QueuedJob, QueuedJobId, User};
 use atelier_language::tr;
 
 use super::message::{QueueRow, WaitReason};
@@ -29,9 +30,9 @@ const MAX_MOVED_UP: usize = 16;
 const LOADS_AHEAD: f64 = 2.0;
 const AHEAD_SECS: RangeInclusive<f64> = 5.0..=120.0;
 
-/// Jobs in a row that went before the first of their owner's because of their model, by owner and
-/// device.
-pub(super) type MovedUp = BTreeMap<(Owner, Option<String>), usize>;
+/// Jobs in a row that went before the first of their user's because of their model, by owner, user
+/// and device.
+pub(super) type MovedUp = BTreeMap<(Owner, User, Option<String>), usize>;
 
 /// State of the queue, as far as the choice depends on it.
 pub(super) struct Situation<'a> {
@@ -118,15 +119,36 @@ impl Situation<'_> {
                 continue;
             }
             owners.push(&first.owner);
-            let others = self.candidates().filter(|job| job.device.as_deref() == device && job.owner == first.owner).skip(1);
-            next.push(self.with_model_in_memory(first, others, loaded).unwrap_or(first));
+            next.extend(self.next_of(&first.owner, device, loaded));
         }
         next
     }
 
+    /// The next job of an owner on this device: that of the user whose turn it is.
+    fn next_of<'a>(&'a self, owner: &Owner, device: Option<&str>, loaded: &[&ModelFiles]) -> Option<&'a QueuedJob> {
+        let of_owner = || self.candidates().filter(|job| job.device.as_deref() == device && job.owner == *owner);
+        let head = of_owner().next()?;
+        // Nothing goes before a job that a person put in its place, nor before the other lane.
+        let is_free = |job: &QueuedJob| !head.is_placed && !job.is_placed && job.lane == head.lane;
+        let mut users = BTreeSet::new();
+        let mut next = Vec::new();
+        for first in of_owner().take_while(|job| job.id == head.id || is_free(job)) {
+            if users.insert(first.user) {
+                let others = of_owner().filter(|job| job.user == first.user).skip(1);
+                next.push(self.with_model_in_memory(first, others, loaded).unwrap_or(first));
+            }
+        }
+        self.in_turn(&next, loaded, |job| self.shares.turn_of_user(job))
+    }
+
     /// Of one job for each owner, the one whose turn it is.
-    fn in_turn<'a>(&self, contenders: &[&'a QueuedJob], loaded: &[&ModelFiles]) -> Option<&'a QueuedJob> {
-        let place = |job: &QueuedJob| (self.shares.turn(&job.owner), job.id);
+    fn owner_in_turn<'a>(&self, contenders: &[&'a QueuedJob], loaded: &[&ModelFiles]) -> Option<&'a QueuedJob> {
+        self.in_turn(contenders, loaded, |job| self.shares.turn(&job.owner))
+    }
+
+    /// Of one job for each who takes turns, the one whose turn it is.
+    fn in_turn<'a>(&self, contenders: &[&'a QueuedJob], loaded: &[&ModelFiles], turn: impl Fn(&QueuedJob) -> f64) -> Option<&'a QueuedJob> {
+        let place = |job: &QueuedJob| (turn(job), job.id);
         let before = |one: &&&QueuedJob, other: &&&QueuedJob| {
             let ((turn, id), (other_turn, other_id)) = (place(one), place(other));
             turn.total_cmp(&other_turn).then(id.cmp(&other_id))
@@ -163,7 +185,7 @@ impl Situation<'_> {
                 }
                 // One that is given back is still there until the engine says so.
                 None if self.active.iter().any(|it| !it.has_begun && self.device_of(it.id) == Some(device)) => {}
-                None => decision.start.extend(self.in_turn(&contenders, &loaded).map(|job| (job.id, self.is_moved_up(job)))),
+                None => decision.start.extend(self.owner_in_turn(&contenders, &loaded).map(|job| (job.id, self.is_moved_up(job)))),
             }
         }
         let awaited = |owner: &Owner, device: &Option<String>| {
@@ -186,26 +208,44 @@ impl Situation<'_> {
         if first.is_some_and(|first| first.lane < next.lane || (first.is_placed && position(first.id) < position(next.id))) {
             return true;
         }
-        self.is_turn_of_another(next, contenders, loaded)
+        self.is_turn_of_another(next, contenders, loaded) || self.is_turn_of_another_user(next, self.candidates(), loaded)
     }
 
     /// True where the pictures that are left of a running job are to wait for somebody else's.
     fn is_overtaken_by_others<'a>(&'a self, job: &QueuedJob, unbegun: impl Iterator<Item = &'a QueuedJob>, loaded: &[&ModelFiles]) -> bool {
+        let unbegun: Vec<&QueuedJob> = unbegun.filter(|next| next.device == job.device).collect();
         let mut contenders = self.next_by_owner(job.device.as_deref(), loaded);
-        contenders.extend(unbegun.filter(|next| next.device == job.device));
-        self.is_turn_of_another(job, &contenders, loaded)
+        contenders.extend(unbegun.iter().copied());
+        self.is_turn_of_another(job, &contenders, loaded) || self.is_turn_of_another_user(job, self.candidates().chain(unbegun), loaded)
     }
 
     /// True where it is the turn of one of these, of another owner than this job's.
     fn is_turn_of_another(&self, job: &QueuedJob, contenders: &[&QueuedJob], loaded: &[&ModelFiles]) -> bool {
         let mut all: Vec<&QueuedJob> = contenders.iter().copied().filter(|it| it.owner != job.owner).collect();
         all.push(job);
-        self.in_turn(&all, loaded).is_some_and(|first| first.owner != job.owner)
+        self.owner_in_turn(&all, loaded).is_some_and(|first| first.owner != job.owner)
     }
 
-    /// True where a job goes before the first of its owner's on its device.
+    /// True where it is the turn of one of these, of the same owner and another user than this job's.
+    fn is_turn_of_another_user<'a>(
+        &self,
+        job: &'a QueuedJob,
+        waiting: impl Iterator<Item = &'a QueuedJob>,
+        loaded: &[&ModelFiles],
+    ) -> bool {
+        let is_other = |it: &&QueuedJob| it.owner == job.owner && it.device == job.device && it.user != job.user && it.lane <= job.lane;
+        let mut all: Vec<&QueuedJob> = waiting.filter(is_other).collect();
+        if all.is_empty() || job.is_placed {
+            return false;
+        }
+        all.push(job);
+        self.in_turn(&all, loaded, |it| self.shares.turn_of_user(it)).is_some_and(|first| first.user != job.user)
+    }
+
+    /// True where a job goes before the first of its user's on its device.
     fn is_moved_up(&self, job: &QueuedJob) -> bool {
-        self.candidates().find(|it| it.owner == job.owner && it.device == job.device).is_some_and(|first| first.id != job.id)
+        let mut of_user = self.candidates().filter(|it| it.owner == job.owner && it.user == job.user && it.device == job.device);
+        of_user.next().is_some_and(|first| first.id != job.id)
     }
 
     fn device_of(&self, id: QueuedJobId) -> Option<&Option<String>> {
@@ -220,7 +260,7 @@ impl Situation<'_> {
         others: impl Iterator<Item = &'a QueuedJob>,
         loaded: &[&ModelFiles],
     ) -> Option<&'a QueuedJob> {
-        let passed = self.moved_up.get(&(first.owner.clone(), first.device.clone())).copied().unwrap_or_default();
+        let passed = self.moved_up.get(&(first.owner.clone(), first.user, first.device.clone())).copied().unwrap_or_default();
         if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MAX_MOVED_UP {
             return None;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
-use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, Owner, PauseMode, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, Owner, PauseMode, QueuedJobId, User};
 
 use super::*;
 
@@ -58,6 +58,7 @@ impl Bench {
             preview: String::new(),
             group: None,
             owner: Owner::person(),
+            user: User::default(),
         };
         change(&mut job);
         self.service.send(QueueRequest::Add(Box::new(job)));
@@ -506,6 +507,7 @@ fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     };
     let ticket = Ticket::draw();
     face.send(QueueRequest::AddFor(ticket, Box::new(job)));

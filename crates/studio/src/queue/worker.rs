@@ -176,9 +176,9 @@ impl Worker {
         let waiting = self.database.jobs()?.into_iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held));
         let before = std::mem::replace(&mut self.database, database);
         for job in waiting {
-            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner, .. } = job;
+            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner, user, .. } = job;
             let recipe = Arc::unwrap_or_clone(recipe);
-            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner };
+            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner, user };
             self.changes.push_back(Change::Request(Box::new(QueueRequest::Add(Box::new(job)))));
         }
         drop(before);
@@ -449,7 +449,7 @@ impl Worker {
         if moved_up && let Err(error) = self.database.mark_moved_up(id) {
             tracing::warn!("job {id} went before others, which was not noted: {error}");
         }
-        let passed = self.moved_up.entry((job.owner.clone(), device)).or_default();
+        let passed = self.moved_up.entry((job.owner.clone(), job.user, device)).or_default();
         *passed = if moved_up { *passed + 1 } else { 0 };
         if let Some(model) = of_studio {
             self.submit_to_studio(&job, model, pictures, wanted);

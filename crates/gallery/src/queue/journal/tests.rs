@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::tests::{add, job, prompts, written};
-use super::super::{JobOutcome, LastEnd, NewJob, Owner};
+use super::super::{JobOutcome, LastEnd, NewJob, Owner, User};
 use super::*;
 use crate::DatabaseState;
 use atelier_core::recipe::Recipe;
@@ -169,9 +169,10 @@ fn a_job_that_comes_back_still_belongs_to_who_asked_for_it() {
     let mut database = it.open();
     let recipe = Recipe { prompt: "b".into(), ..Recipe::default() };
     let (folder, model, preview) = (PathBuf::from("/pictures"), "a".to_owned(), String::new());
-    let (wanted_model, device, group, owner) = (None, None, None, Owner::named("Anna"));
-    let new = NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model, device, preview, group, owner };
+    let (wanted_model, device, group, owner, user) = (None, None, None, Owner::named("Anna"), User::named("anna@example.org"));
+    let new = NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model, device, preview, group, owner, user };
     let id = database.add_job(&new).unwrap();
     drop(database);
-    assert_eq!(job(&it.destroy(), id).owner, Owner::named("Anna"));
+    let found = job(&it.destroy(), id);
+    assert_eq!((found.owner, found.user), (Owner::named("Anna"), user));
 }

@@ -26,6 +26,7 @@ pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
         pictures: Vec::new(),
         first_seed: None,
         attempts: 0,
@@ -142,7 +143,7 @@ fn a_job_whose_model_is_in_memory_goes_first_within_bounds_and_says_so() {
     assert_eq!(situation(&jobs, &[], &[model("b"), model("a")]).decide().start, [(QueuedJobId(1), false)]);
     let not_asked = Situation { follows_model: false, ..situation(&jobs, &[], &resident) };
     assert_eq!(started(&not_asked.decide()), [1]);
-    let passed = BTreeMap::from([((Owner::person(), None), MAX_MOVED_UP)]);
+    let passed = BTreeMap::from([((Owner::person(), User::default(), None), MAX_MOVED_UP)]);
     assert_eq!(started(&Situation { moved_up: &passed, ..situation(&jobs, &[], &resident) }.decide()), [1], "not without end");
     jobs[0].is_placed = true;
     assert_eq!(started(&situation(&jobs, &[], &resident).decide()), [1], "a person put it there");
@@ -218,6 +219,30 @@ fn the_owner_who_was_given_least_is_next_and_a_batch_makes_room_behind_its_pictu
     );
     shares.charge(&ben, 5.1);
     assert_eq!(Situation { shares: &shares, ..situation(&jobs, &now, &[]) }.decide(), Decision::default());
+}
+
+#[test]
+fn users_of_one_owner_take_turns_and_gain_nothing_from_others_by_it() {
+    let by = |user: &str, job| QueuedJob { user: User::named(user), ..of("Workshop", job) };
+    let mut jobs = [by("anna", job(1, "a")), by("anna", job(2, "a")), by("ben", job(3, "a")), of("Cleo", job(4, "a"))];
+    let paces = Paces::default();
+    let mut shares = Shares::default();
+    shares.note_wanting(&jobs, false);
+    let now = |shares: &Shares, jobs: &[QueuedJob], active: &[ActiveState]| Situation { shares, ..situation(jobs, active, &[]) }.decide();
+    assert_eq!(started(&now(&shares, &jobs, &[])), [1]);
+    shares.charge_picture(&jobs[0], &paces);
+    assert_eq!(started(&now(&shares, &jobs, &[])), [4], "their owner had its turn");
+    shares.charge_picture(&jobs[3], &paces);
+    assert_eq!(started(&now(&shares, &jobs, &[])), [3], "of its users the one who had none");
+    let batch = ActiveState { has_more_pictures: true, ..active(&mut jobs[0], true) };
+    assert_eq!(now(&shares, &jobs, std::slice::from_ref(&batch)).suspend, [QueuedJobId(1)], "a batch makes room behind its picture");
+    let door = [batch, active(&mut jobs[1], false)];
+    assert_eq!(now(&shares, &jobs, &door).withdraw, [QueuedJobId(2)], "also at the engine's door");
+    jobs[1].is_placed = true;
+    assert!(now(&shares, &jobs, &door).withdraw.is_empty(), "a person put it there");
+    jobs[1].state = JobState::Waiting;
+    jobs.swap(0, 1);
+    assert_eq!(started(&now(&shares, &jobs, &door[..1])), [2]);
 }
 
 #[test]

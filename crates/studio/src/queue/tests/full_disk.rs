@@ -58,6 +58,7 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
         preview: String::new(),
         group: None,
         owner: Owner::person(),
+        user: User::default(),
     };
     bench.service.send(QueueRequest::Add(Box::new(late)));
     assert_eq!(bench.files(), 0);

@@ -106,10 +106,10 @@ impl Simulation {
             }
             for (id, is_moved_up) in decision.start {
                 let started = self.job(id);
-                let (left, owner) = (started.picture_count() - started.pictures.len() as u32, started.owner.clone());
+                let (left, owner, user) = (started.picture_count() - started.pictures.len() as u32, started.owner.clone(), started.user);
                 let begun = ActiveState { has_more_pictures: left > 1, ..active(started, false) };
                 self.active.push(begun);
-                let passed = self.moved_up.entry((owner, None)).or_default();
+                let passed = self.moved_up.entry((owner, user, None)).or_default();
                 *passed = if is_moved_up { *passed + 1 } else { 0 };
             }
             if self.forming.is_none() && !self.active.is_empty() {
