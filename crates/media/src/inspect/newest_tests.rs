@@ -297,6 +297,24 @@ fn seeds_of_all_64_bits_are_read_and_larger_ones_listed() {
 const A1111: &str = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, CFG scale: 7, Seed: 4242, Size: 512x768";
 
 #[test]
+fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
+    let told = |settings: &PictureSettings| -> Vec<String> {
+        let named = settings.not_understood.iter().filter(|(name, _)| name.starts_with("Hypernetwork"));
+        named.map(|(_, value)| value.clone()).collect()
+    };
+    let settings = read_png(&[("parameters", &A1111.replace("barn", "<hypernet:ink:0.6>barn <lora:chalk:0.5> <hypernet:oil>"))]);
+    assert_eq!((settings.prompt.as_deref(), settings.loras.len()), (Some("a redbarn"), 1));
+    assert_eq!(told(&settings), ["ink:0.6", "oil"]);
+    // What is no tag is words, and so is a tag in a text of ours.
+    for words in ["<hypernet:>", "<hypernet: a\n> b", "<hypernet:a <b>", "<hypernet:"] {
+        let settings = read_png(&[("parameters", &A1111.replace("barn", words))]);
+        assert_eq!((settings.prompt, told(&settings).len()), (Some(format!("a red {words}")), 0));
+    }
+    let settings = read_png(&[("parameters", &format!("{}, Version: Atelier 0.1.0", A1111.replace("barn", "<hypernet:ink:1>")))]);
+    assert_eq!((settings.prompt.as_deref(), told(&settings).len()), (Some("a red <hypernet:ink:1>"), 0));
+}
+
+#[test]
 fn lines_that_end_as_on_old_macs_are_lines() {
     let settings = read_png(&[("parameters", &A1111.replace('\n', "\r"))]);
     check(&settings, Tool::A1111, (512, 768));
