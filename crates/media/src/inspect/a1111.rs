@@ -9,14 +9,15 @@ use atelier_core::sd_cli::numbers;
 use atelier_language::tr;
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT};
+use super::texts::{CAPTION, COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, INSTRUCTIONS, KEYWORDS, Texts, USER_COMMENT, WINDOWS_COMMENT};
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, key, parse};
 use crate::png::PARAMETERS;
 use atelier_core::words::{LoraTag, take_loras};
 
 /// Keys of the texts that programs write it into.
-const KEYS: [&str; 6] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, WINDOWS_COMMENT, DESCRIPTION];
+const KEYS: [&str; 9] =
+    [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, WINDOWS_COMMENT, DESCRIPTION, CAPTION, INSTRUCTIONS, KEYWORDS];
 /// Tags of hypernetworks that are taken out of a prompt.
 const MAX_HYPERNETWORKS: usize = 256;
 /// Keys that only a picture that was made from another one has.

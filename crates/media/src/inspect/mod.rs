@@ -16,6 +16,7 @@ mod exif;
 mod fields;
 mod fooocus;
 mod invokeai;
+mod iptc;
 #[cfg(test)]
 mod newest_tests;
 mod novelai;

@@ -315,6 +315,59 @@ fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
 }
 
 #[test]
+fn captions_and_keywords_of_iptc_are_read_in_jpeg_and_png() {
+    let field = |number: u8, text: &str| [&[0x1c, 2, number][..], &(text.len() as u16).to_be_bytes(), text.as_bytes()].concat();
+    // Between keywords there are commas, also behind the words.
+    let without_comma = |settings: PictureSettings| {
+        assert_eq!(settings.negative_prompt.as_deref(), Some("fog"));
+        let prompt = settings.prompt.as_deref().map(|it| it.trim_end_matches(',').to_owned());
+        PictureSettings { prompt, ..settings }
+    };
+    // The settings as an editor cuts them into keywords.
+    let keywords: Vec<u8> = A1111.replace('\n', ", ").split(", ").flat_map(|word| field(25, word)).collect();
+    for fields in [field(120, A1111), field(40, A1111), keywords] {
+        let padding = &[0][..fields.len() % 2];
+        let resources = [&b"8BIM\x04\x04\0\0"[..], &(fields.len() as u32).to_be_bytes(), &fields, padding].concat();
+        // In one segment, and in two.
+        for segments in [vec![&resources[..]], vec![&resources[..20], &resources[20..]]] {
+            let segment = |part: &&[u8]| {
+                let length = (part.len() + 16) as u16;
+                [&[0xff, 0xed][..], &length.to_be_bytes(), b"Photoshop 3.0\0", part].concat()
+            };
+            let photoshop: Vec<u8> = segments.iter().flat_map(segment).collect();
+            let plain = jpeg(&Exif::big_endian());
+            let settings = read_bytes("a.jpg", &[&plain[..2], &photoshop, &plain[2..]].concat());
+            check(&without_comma(settings), Tool::A1111, (512, 768));
+        }
+        let digits: String = resources.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        let profile = format!("\niptc\n{:8}\n{digits}\n", resources.len());
+        check(&without_comma(read_png(&[("Raw profile type iptc", &profile)])), Tool::A1111, (512, 768));
+    }
+}
+
+#[test]
+fn a_text_that_is_damaged_is_named() {
+    let mut bytes = png(&[("parameters", A1111), ("note", "a lake")]);
+    let at = bytes.windows(8).position(|part| part == b"Negative").unwrap();
+    bytes[at] ^= 0x20;
+    let settings = read_bytes("a.png", &bytes);
+    assert_eq!((settings.tool, settings.raw_texts.len()), (None, 1));
+    assert!(listed(&settings, "parameters").is_some_and(|why| why.contains("damaged")), "{:?}", settings.not_understood);
+}
+
+#[test]
+fn a_text_beside_a_picture_is_read_in_utf_16() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    fs::write(&path, png(&[])).unwrap();
+    for is_little_endian in [true, false] {
+        let text = format!("\u{feff}{}", A1111.replace('\n', "\r\n"));
+        fs::write(path.with_extension("txt"), testkit::pictures::utf16(&text, is_little_endian)).unwrap();
+        check(&read_settings(&path).unwrap(), Tool::A1111, (512, 768));
+    }
+}
+
+#[test]
 fn lines_that_end_as_on_old_macs_are_lines() {
     let settings = read_png(&[("parameters", &A1111.replace('\n', "\r"))]);
     check(&settings, Tool::A1111, (512, 768));

@@ -5,8 +5,13 @@
 use serde_json::Value;
 
 use super::fields::{is_object, object, shown};
-use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WORKFLOW};
+use super::texts::{
+    CAPTION, COMMENT, DESCRIPTION, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW,
+};
 use crate::png::PARAMETERS;
+
+/// Keys of texts that may have others inside.
+const COMMENTS: [&str; 7] = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS, WINDOWS_COMMENT, DESCRIPTION, CAPTION];
 
 /// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs and A1111's text.
 /// `None` without such. `NovelAI` puts all its texts into one comment where a format has no keys.
@@ -14,7 +19,7 @@ pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
     if texts.all(GRAPH).any(is_object) {
         return None;
     }
-    let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().flat_map(|key| texts.all(key));
+    let comments = COMMENTS.into_iter().flat_map(|key| texts.all(key));
     comments.filter_map(|text| Some((text, object(text)?))).find_map(|(text, map)| {
         let is_graph = |value: &Value| value.as_object().is_some_and(|map| map.values().any(|node| node.get("class_type").is_some()));
         let inner = |key: &'static str| map.get(key).map(|value| (key, shown(value)));
