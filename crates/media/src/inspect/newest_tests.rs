@@ -315,6 +315,63 @@ fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
 }
 
 #[test]
+fn ruined_fooocus_in_both_forms_of_its_loras() {
+    let hash = "0a1b2c".repeat(10);
+    for (loras, expected) in [
+        (json!([[hash, "0.5 - ink.safetensors"]]), Some(hash.as_str())),
+        (json!([["None", "0.5 - ink.safetensors"]]), None),
+        (json!("Loras:<ink.safetensors:0.5>"), None),
+    ] {
+        let fields = json!({ "Prompt": "a red barn", "Negative": "fog", "steps": 24, "cfg": 7, "width": 832, "height": 1216, "seed": 4242, "loras": loras,
+            "sampler_name": "dpmpp_2m_sde_gpu", "scheduler": "karras", "base_model_name": "sea.safetensors", "base_model_hash": "aabb", "start_step": 0,
+            "denoise": null, "clip_skip": 1, "software": "RuinedFooocus" });
+        for settings in [
+            read_png(&[("parameters", &fields.to_string())]),
+            read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&fields.to_string(), true))),
+        ] {
+            check(&settings, Tool::Fooocus, (832, 1216));
+            assert_eq!(settings.loras, [PictureLora::new("ink.safetensors".into(), expected.map(str::to_owned), 0.5)]);
+            assert_eq!((settings.guidance, settings.negative_prompt.as_deref()), (Some(7.0), Some("fog")));
+            assert_eq!(settings.not_understood, []);
+        }
+    }
+    let fields = json!({ "Prompt": "a red barn", "loras": "Loras:<ink>", "denoise": 0.4, "software": "RuinedFooocus" });
+    let settings = read_png(&[("parameters", &fields.to_string())]);
+    assert_eq!((listed(&settings, "loras").as_deref(), listed(&settings, "denoise").as_deref()), (Some("Loras:<ink>"), Some("0.4")));
+}
+
+#[test]
+fn tensor_art_says_what_its_graph_came_to() {
+    let data = |images: Value| {
+        json!({ "prompt": "a red barn", "negativePrompt": "fog", "width": 832, "height": 1216, "imageCount": 1, "seed": "4242", "steps": 24, "cfgScale": 7,
+            "ksamplerName": "euler_ancestral", "schedule": "normal", "clipSkip": 2, "sdVae": "Automatic", "denoisingStrength": 0.5, "images": images,
+            "baseModel": { "label": "Sea XL", "type": "BASE_MODEL", "modelId": "7", "modelFileName": "sea_v2", "hash": "AABBCC" },
+            "models": [{ "type": "LORA", "modelFileName": "ink", "weight": 0.4, "hash": "DD" }, { "type": "EMBEDDING", "label": "calm" }] })
+        .to_string()
+    };
+    let graph = json!({
+        "3": { "class_type": "KSampler", "inputs": { "seed": 1, "steps": 9, "denoise": 1.0, "latent_image": ["5", 0], "model": ["4", 0] } },
+        "4": { "class_type": "ECHOCheckpointLoaderSimple", "inputs": { "ckpt_name": "EMS-7-EMS.safetensors" } },
+        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 832, "height": 1216 } },
+        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+    })
+    .to_string();
+    let alone = read_png(&[("generation_data", &data(json!([])))]);
+    let beside = read_png(&[("prompt", &graph), ("generation_data", &data(json!([])))]);
+    for settings in [&alone, &beside] {
+        check(settings, Tool::ComfyUi, (832, 1216));
+        assert_eq!((settings.sampler.as_deref(), settings.clip_skip, settings.strength), (Some("euler_ancestral"), Some(2), None));
+        assert_eq!(settings.model, PictureModel::of(Some("sea_v2".into()), Some("AABBCC".into())));
+        assert_eq!(settings.loras, [PictureLora::new("ink".into(), Some("DD".into()), 0.4)]);
+        assert!(listed(settings, "models").is_some_and(|text| text.contains("calm")) && listed(settings, "denoisingStrength").is_some());
+    }
+    assert!(beside.not_understood.iter().any(|(name, _)| name.contains("ECHOCheckpointLoaderSimple")));
+    assert_eq!(read_png(&[("generation_data", &data(json!([{ "id": 1 }])))]).strength, Some(0.5));
+    // Of a text that is none, nothing is told.
+    assert_eq!(read_png(&[("generation_data", "a lake")]).tool, None);
+}
+
+#[test]
 fn captions_and_keywords_of_iptc_are_read_in_jpeg_and_png() {
     let field = |number: u8, text: &str| [&[0x1c, 2, number][..], &(text.len() as u16).to_be_bytes(), text.as_bytes()].concat();
     // Between keywords there are commas, also behind the words.

@@ -13,7 +13,7 @@ use atelier_core::recipe::Rng;
 use super::fields::object;
 use super::settings::{PictureSettings, Tool};
 use super::texts::{GRAPH, Texts, WORKFLOW};
-use super::{a1111, civitai};
+use super::{a1111, civitai, tensor_art};
 use graph::Graph;
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
@@ -26,7 +26,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     }
     // Some programs write beside the graph what it came to, in words of their own: there nothing
     // has to be found out.
-    for told in [a1111::read(texts), civitai::extra(texts)].into_iter().flatten() {
+    for told in [a1111::read(texts), civitai::extra(texts), tensor_art::read(texts)].into_iter().flatten() {
         // No words there do not say that there were none.
         let said = |words: Option<String>| words.filter(|it| !it.is_empty());
         let (prompt, negative_prompt) = (said(told.prompt), said(told.negative_prompt));
