@@ -71,6 +71,11 @@ fn escape(text: &str) -> (&str, usize) {
     (escape.or_else(|| text.get(..taken)).unwrap_or(text), taken)
 }
 
+/// True of a graph of `ComfyUI` that ran: its nodes name their class.
+pub(super) fn is_graph(map: &Map<String, Value>) -> bool {
+    map.values().any(|node| node.get("class_type").is_some())
+}
+
 /// The fields of an object. What is not taken was not understood.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Map<String, Value>);

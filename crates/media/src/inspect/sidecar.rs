@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::exif::plain;
-use super::fields::{object, shown};
+use super::fields::{is_graph, object, shown};
 use super::texts::Texts;
 use crate::png::PARAMETERS;
 use crate::png_text::MAX_TEXT;
@@ -48,7 +48,7 @@ fn texts(text: &str) -> Texts {
     };
     if map.contains_key("nodes") {
         texts.push("workflow", text);
-    } else if map.values().any(|value| value.get("class_type").is_some()) {
+    } else if is_graph(&map) {
         texts.push("prompt", text);
     } else if map.contains_key("sui_image_params") {
         texts.push(PARAMETERS, text);
