@@ -27,7 +27,7 @@ pub(super) fn read(resources: &[u8], texts: &mut Texts) {
 }
 
 /// Adds the texts of IPTC itself.
-pub(super) fn read_fields(block: &[u8], texts: &mut Texts) {
+fn read_fields(block: &[u8], texts: &mut Texts) {
     let mut keywords: Vec<String> = Vec::new();
     let (mut rest, mut fields) = (block, 0);
     while let Some(field) = Field::first(rest) {

@@ -510,4 +510,38 @@ proptest! {
             prop_assert!(is_told, "{class} at {place:?}: {name} = {} is nowhere in {told}", mark(index));
         }
     }
+
+    /// The same of drawn nodes, whose values have no names, but for those of the interface.
+    #[test]
+    fn each_value_of_a_drawn_node_on_the_way_is_in_a_field_or_listed(
+        class in proptest::sample::select(all_classes()),
+        count in 1..12_usize,
+        output in 0..4_u64,
+        place in 10..15_u64,
+        is_text in any::<bool>(),
+    ) {
+        const WITH_INTERFACE: [&str; 5] = ["PrimitiveNode", "PrimitiveInt", "PrimitiveFloat", "RandomNoise", "SaveImage"];
+        prop_assume!(!WITH_INTERFACE.contains(&class));
+        let mark = |index: usize| 7_700_001 + index as u64;
+        let value = |index: usize| if is_text { Value::from(format!("w{}", mark(index))) } else { Value::from(mark(index)) };
+        let values: Vec<Value> = (0..count).map(value).collect();
+        let link = |id: u64, from: u64, to: u64| if id == place { json!([id, 50, output, to, 0, "X"]) } else { json!([id, from, 0, to, 0, "X"]) };
+        let workflow = json!({
+            "nodes": [
+                drawn(3, "KSampler", &[("model", 10), ("positive", 11), ("latent_image", 12)], &json!([42, "fixed", 24, 6.0, "euler", "karras", 1.0])),
+                drawn(4, "CheckpointLoaderSimple", &[], &json!(["sea.safetensors"])),
+                drawn(5, "EmptyLatentImage", &[], &json!([512, 768, 1])),
+                drawn(6, "CLIPTextEncode", &[("text", 13), ("clip", 14)], &json!(["a lake"])),
+                drawn(7, "PrimitiveString", &[], &json!(["a lake"])),
+                drawn(9, "SaveImage", &[("images", 15)], &json!(["x"])),
+                drawn(50, class, &[], &Value::from(values)),
+            ],
+            "links": [link(10, 4, 3), link(11, 6, 3), link(12, 5, 3), link(13, 7, 6), link(14, 4, 6), link(15, 3, 9)],
+        });
+        let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+        let told = format!("{:?}", PictureSettings { raw_texts: Vec::new(), ..settings });
+        for index in 0..count {
+            prop_assert!(told.contains(&mark(index).to_string()), "{class} at {place}: {} is nowhere in {told}", mark(index));
+        }
+    }
 }

@@ -107,7 +107,7 @@ fn latent_of(node: &Node) -> Option<(&'static str, Link<'_>)> {
 /// Every node by class and values, of a graph that makes no picture that is understood.
 fn all_nodes(graph: &Graph) -> Vec<(String, String)> {
     let listed = |(id, node): (&str, &Node)| {
-        let line = line_of(node, |name, value| !value.is_array() && !classes::is_without_meaning(name, &shown(value)));
+        let line = line_of(node, |name, value| !classes::is_without_meaning(name, &shown(value)));
         (format!("{} (node {id})", node.class), line)
     };
     graph.iter().map(listed).collect()
