@@ -90,8 +90,9 @@ const MAX_COPIED: usize = 32 << 20;
 const MAX_DEPTH: usize = 16;
 /// Nodes and borders of subgraphs in a row that only pass on.
 const MAX_PASSED: usize = 64;
-/// Inputs that are looked at on all ways.
+/// Steps on all ways together: an input that is looked at, or [`STEP_BYTES`] that are copied.
 const MAX_STEPS: usize = 1 << 20;
+const STEP_BYTES: usize = 16;
 /// What becomes of a seed after a picture: values of the interface.
 const AFTER_A_PICTURE: [&str; 4] = ["fixed", "randomize", "increment", "decrement"];
 
@@ -191,7 +192,7 @@ struct Drawing<'a> {
     left: usize,
     /// Bytes that may still be copied.
     bytes_left: usize,
-    /// Inputs that may still be looked at on the ways of links.
+    /// Steps that may still be taken on the ways of links.
     steps: Cell<usize>,
 }
 
@@ -256,12 +257,18 @@ impl<'a> Drawing<'a> {
                 }
                 let name = *level.inputs.get(usize::try_from(*output).ok()?)?;
                 let slot = slots(host).iter().find(|slot| slot.get("name").and_then(Value::as_str) == Some(name));
-                let Some(next) = slot.and_then(|slot| outer.link(slot)) else { return level.input_values(host).get(name).cloned() };
+                let Some(next) = slot.and_then(|slot| outer.link(slot)) else {
+                    let bytes = bytes_of(host.get("widgets_values").unwrap_or(&Value::Null));
+                    if !self.walks(bytes / STEP_BYTES) {
+                        return None;
+                    }
+                    return level.input_values(host).get(name).cloned();
+                };
                 (link, level, prefix) = (next, outer, outer_prefix);
                 continue;
             }
             let node = *level.nodes.get(id)?;
-            if !self.walks(slots(node).len()) {
+            if !self.walks(slots(node).len() + (prefix.len() + id.len()) / STEP_BYTES) {
                 return None;
             }
             let inner = node.get("type").and_then(Value::as_str).and_then(|class| self.subgraphs.get(class));
@@ -285,9 +292,9 @@ impl<'a> Drawing<'a> {
         None
     }
 
-    /// Takes steps for so many inputs; false where there are no more.
-    fn walks(&self, inputs: usize) -> bool {
-        let left = self.steps.get().checked_sub(1 + inputs);
+    /// Takes one and so many further steps; false where there are no more.
+    fn walks(&self, further: usize) -> bool {
+        let left = self.steps.get().checked_sub(1 + further);
         self.steps.set(left.unwrap_or_default());
         left.is_some()
     }
