@@ -102,6 +102,10 @@ fn pictures() -> Vec<Bomb> {
     });
     let empty = vec![0; TEXT];
     let profile = [b"a\0\0".to_vec(), zlib(&vec![0; 256 << 20])].concat();
+    let caption = b"8BIM\x04\x04\0\0\0\0\0\x06\x1c\x02\x78\0\x01a";
+    let captions = [&[0xff, 0xed][..], &54_016_u16.to_be_bytes(), b"Photoshop 3.0\0", &caption.repeat(3000)].concat();
+    let mut damaged = chunk(*b"tEXt", b"a\0b");
+    damaged[9] ^= 1;
     let mut all = vec![
         bomb("EXIF: 40 fields of the same MiB of zeros", png(&[chunk(*b"eXIf", &tiff(40, 0, 1 << 20))])),
         bomb("EXIF: 60,000 fields of the same 3 MiB of zeros", png(&[chunk(*b"eXIf", &tiff(60_000, 0, 3 << 20))])),
@@ -119,15 +123,17 @@ fn pictures() -> Vec<Bomb> {
         bomb("PNG: 1,000 texts that unpack to no text", png(&vec![packed("parameters", &vec![0xff; TEXT]); 1000])),
         bomb("PNG: a text that unpacks to 200 MiB", png(&[packed("parameters", &vec![b'a'; 200 << 20])])),
         bomb("PNG: 300,000 texts of a byte", png(&vec![chunk(*b"tEXt", b"a\0b"); 300_000])),
+        bomb("PNG: 300,000 damaged texts", png(&vec![damaged; 300_000])),
         bomb("PNG: a colour profile that unpacks to 256 MiB", png(&[chunk(*b"iCCP", &profile)])),
         bomb("PNG: 100,000 x 100,000 pixels", huge_png()),
+        bomb("IPTC: 210,000 captions", [b"\xff\xd8".to_vec(), captions.repeat(70), jpeg(b"")[2..].to_vec()].concat()),
         bomb("JPEG: 60,000 comments", [b"\xff\xd8".to_vec(), b"\xff\xfe\0\x04ab".repeat(60_000), jpeg(b"")[2..].to_vec()].concat()),
     ];
     let in_png = |(name, text): Bomb, key: &str| (format!("{key}: {name}"), png(&[packed(key, &text)]));
     all.extend(texts().into_iter().map(|it| in_png(it, "parameters")));
     all.extend(recipes().into_iter().map(|it| in_png(it, "atelier")));
     all.extend(graphs().into_iter().map(|it| in_png(it, "prompt")));
-    all.extend(graphs().into_iter().take(2).map(|it| in_png(it, "workflow")));
+    all.extend(graphs().into_iter().take(3).map(|it| in_png(it, "workflow")));
     all
 }
 
@@ -287,9 +293,16 @@ fn graphs() -> Vec<Bomb> {
         run("{\"id\":1,\"type\":\"KSampler\",\"inputs\":[{\"name\":\"a\",\"link\":1}]},", TEXT / 2),
         run("[1,1,0],", TEXT / 3)
     );
+    let bypassed = format!(
+        "{{\"nodes\":[{{\"id\":1,\"mode\":4,\"type\":\"A\",\"inputs\":[{}{{}}]}},{{\"id\":2,\"type\":\"KSampler\",\"inputs\":[{}{{}}]}}],\
+         \"links\":[[1,3,0,1,0,\"X\"],[2,1,0,2,0,\"Y\"]]}}",
+        run("{\"link\":1},", 300_000),
+        run("{\"name\":\"a\",\"link\":2},", 400_000)
+    );
     vec![
         bomb("a graph whose texts are all the same", wide),
         bomb("a drawn graph", drawn),
+        bomb("18,000 links through a node of 27,000 inputs", bypassed),
         bomb("a chain of 9,000 samplers", chain),
         bomb("1,500 samplers with 22 links each", dense),
         bomb("2,000 saved pictures of 2,000 samplers", saves),

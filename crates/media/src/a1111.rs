@@ -6,20 +6,16 @@
 //! letter case (the form cannot say it; the recipe beside it can). Pure: no files.
 
 pub(crate) mod key;
+mod line;
 
 use std::fmt;
 use std::path::Path;
 
 use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler};
 use atelier_core::sentences::with_commas;
+pub(crate) use line::pairs;
+use line::{MAX_PAIRS, SettingsLine, key_at_end};
 
-/// Fewer pairs than this are a line of prose.
-const FEWEST_PAIRS: usize = 3;
-/// Pairs that are read; the longest lines of known programs have a few dozen.
-const MAX_PAIRS: usize = 1024;
-/// Brackets that are never closed after which no others are looked for: each is looked for to the
-/// end of the line.
-const MAX_OPEN_BRACKETS: usize = 8;
 const NEGATIVE: &str = "Negative prompt:";
 
 /// A parsed `parameters` text.
@@ -192,8 +188,7 @@ pub fn parse(text: &str) -> Parameters {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let text = text.trim_end();
     let lines: Vec<&str> = text.split('\n').collect();
-    let found = marked_line(&lines).or_else(|| flat_line(&lines)).or_else(|| last_line(&lines));
-    let Some(SettingsLine { at, words_before, pairs }) = found else {
+    let Some(SettingsLine { at, end, words_before, pairs }) = SettingsLine::find(&lines) else {
         let (mut prompt, negative_prompt) = split_words(text, false);
         if negative_prompt.is_empty() {
             prompt.truncate(prompt.trim_end().len());
@@ -202,65 +197,7 @@ pub fn parse(text: &str) -> Parameters {
     };
     let words: Vec<&str> = lines.iter().take(at).copied().chain(words_before).collect();
     let (prompt, negative_prompt) = split_words(&words.join("\n"), words_before.is_some());
-    Parameters { prompt, negative_prompt, pairs, lines_after: lines_after(lines.get(at + 1..).unwrap_or_default()) }
-}
-
-/// The line of settings that was found.
-struct SettingsLine<'a> {
-    /// Index of the line.
-    at: usize,
-    /// Words on the same line.
-    words_before: Option<&'a str>,
-    pairs: Vec<(String, String)>,
-}
-
-/// The settings of a line of its own.
-fn own_line<'a>(lines: &[&str], at: usize) -> Option<SettingsLine<'a>> {
-    let pairs = pairs(lines.get(at).filter(|line| line.contains(':'))?);
-    (pairs.len() >= FEWEST_PAIRS && has_settings(&pairs)).then_some(SettingsLine { at, words_before: None, pairs })
-}
-
-/// The last line that says by its beginning that it is settings, however few.
-fn marked_line<'a>(lines: &[&str]) -> Option<SettingsLine<'a>> {
-    let marked = (0..lines.len()).rev().filter(|at| lines.get(*at).is_some_and(|line| line.starts_with("Steps: ")));
-    let mut settings = marked.filter_map(|at| Some(SettingsLine { at, words_before: None, pairs: pairs(lines.get(at)?) }));
-    settings.find(|line| has_settings(&line.pairs) && (has(&line.pairs, key::SEED) || has(&line.pairs, key::SAMPLER)))
-}
-
-/// The last line of which the end is settings, where a site has taken the line breaks away.
-fn flat_line<'a>(lines: &[&'a str]) -> Option<SettingsLine<'a>> {
-    lines.iter().enumerate().rev().find_map(|(at, line)| {
-        let (words, settings) = line.split_at_checked(line.rfind("Steps: ")?)?;
-        let pairs = pairs(settings);
-        let words = words.trim_end_matches([' ', ',']);
-        (has_settings(&pairs) && has(&pairs, key::SAMPLER) && has(&pairs, key::SEED)).then_some(SettingsLine {
-            at,
-            words_before: Some(words),
-            pairs,
-        })
-    })
-}
-
-/// The last line that says enough, in whatever order.
-fn last_line<'a>(lines: &[&str]) -> Option<SettingsLine<'a>> {
-    (0..lines.len()).rev().find_map(|at| own_line(lines, at))
-}
-
-fn has(pairs: &[(String, String)], key: &str) -> bool {
-    pairs.iter().any(|(it, _)| it.eq_ignore_ascii_case(key))
-}
-
-/// True where the pairs say how a picture was made, and are no prose with colons in it.
-fn has_settings(pairs: &[(String, String)]) -> bool {
-    let is_number = |value: &str| value.trim().parse::<f64>().is_ok();
-    let says = |(key, value): &(String, String)| match key.to_ascii_lowercase().as_str() {
-        "steps" | "seed" | "cfg scale" => is_number(value),
-        "size" => size(value).is_some(),
-        // What upscales writes these alone.
-        "postprocess upscaler" | "postprocess upscale by" | "postprocess size" => true,
-        _ => false,
-    };
-    pairs.iter().any(says)
+    Parameters { prompt, negative_prompt, pairs, lines_after: lines_after(lines.get(end..).unwrap_or_default()) }
 }
 
 /// Prompt and negative prompt. `is_flat`: the negative one may begin within a line.
@@ -300,97 +237,10 @@ fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
     named
 }
 
-/// The first `key: value` pairs of a line; a value that begins with a quotation mark or a bracket
-/// is JSON, any other goes to the next comma.
-pub(crate) fn pairs(line: &str) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    let mut rest = line;
-    let mut open_brackets = MAX_OPEN_BRACKETS;
-    while pairs.len() < MAX_PAIRS
-        && let Some((before, after)) = rest.split_once(':')
-    {
-        let Some(key) = key_at_end(before) else {
-            rest = after;
-            continue;
-        };
-        let after = after.trim_start();
-        let in_brackets = if open_brackets > 0 && after.starts_with(['{', '[']) {
-            let found = bracketed(after);
-            open_brackets -= usize::from(found.is_none());
-            found
-        } else {
-            None
-        };
-        let (value, next) = in_brackets.or_else(|| quoted(after)).unwrap_or_else(|| {
-            let (value, next) = after.split_once(',').unwrap_or((after, ""));
-            (value.trim_end().to_owned(), next)
-        });
-        pairs.push((key.to_owned(), value));
-        rest = next;
-    }
-    pairs
-}
-
-/// A value in brackets, as JSON has them, that a comma or the end follows, and what comes after.
-fn bracketed(text: &str) -> Option<(String, &str)> {
-    // What closes each bracket that is open.
-    let mut open = Vec::new();
-    let (mut is_string, mut is_escaped, mut is_mixed) = (false, false, false);
-    let end = text.bytes().position(|byte| {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_string,
-            b'"' => is_string = !is_string,
-            b'{' if !is_string => open.push(b'}'),
-            b'[' if !is_string => open.push(b']'),
-            b'}' | b']' if !is_string => is_mixed |= open.pop() != Some(byte),
-            _ => {}
-        }
-        open.is_empty() || is_mixed
-    })? + 1;
-    if is_mixed {
-        return None;
-    }
-    let (value, after) = text.split_at_checked(end)?;
-    let after = after.trim_start();
-    let next = if after.is_empty() { after } else { after.strip_prefix(',')? };
-    Some((value.to_owned(), next))
-}
-
-/// The longest end of the text that can be a key: a word character, then word characters, spaces,
-/// hyphens and slashes.
-fn key_at_end(text: &str) -> Option<&str> {
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let foreign = text.char_indices().rfind(|(_, c)| !word(*c) && !matches!(c, ' ' | '-' | '/'));
-    let start = foreign.map_or(0, |(at, c)| at + c.len_utf8());
-    let key = text.get(start..)?.trim_start_matches(|c: char| !word(c)).trim_end();
-    (key.chars().nth(1).is_some()).then_some(key)
-}
-
-/// A JSON string at the start of the text that a comma or the end follows, and what comes after.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut escaped = false;
-    let end = text.strip_prefix('"')?.find(|c: char| {
-        let closes = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        closes
-    })? + 2;
-    let (string, after) = text.split_at_checked(end)?;
-    let after = after.trim_start();
-    let next = if after.is_empty() { after } else { after.strip_prefix(',')? };
-    Some((serde_json::from_str(string).ok()?, next))
-}
-
 fn quote(value: &str) -> String {
     let plain =
         !value.is_empty() && value.trim() == value && !value.starts_with(['"', '{', '[']) && !value.contains([',', ':', '\n', '\r']);
     if plain { value.to_owned() } else { serde_json::Value::from(value).to_string() }
-}
-
-fn size(text: &str) -> Option<(u32, u32)> {
-    let (width, height) = text.split_once(['x', 'X', '×'])?;
-    let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=super::MAX_SIDE).contains(side));
-    Some((side(width)?, side(height)?))
 }
 
 /// A sampler, and the scheduler that older texts name after it: `DPM++ 2M Karras`. Both `None` where
@@ -410,6 +260,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::line::FEWEST_PAIRS;
     use super::*;
     use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng};
 
@@ -463,6 +314,37 @@ mod tests {
         let it = parse("a sign\nnegative prompt: of words\nNegative prompt: fog\nSteps: 4, Sampler: Euler, Seed: 7");
         assert_eq!((it.prompt.as_str(), it.negative_prompt.as_str()), ("a sign\nnegative prompt: of words", "fog"));
         assert!(parse("Steps: up, Seed: of doubt").pairs.is_empty());
+    }
+
+    #[test]
+    fn settings_that_are_wrapped_go_on_in_the_next_lines() {
+        let settings =
+            "Steps: 24, Sampler: Euler a, CFG scale: 6.5, Seed: 4242, Size: 512x768, Model hash: aabbccddee, Model: sea, Version: v1.10.1";
+        let whole = parse(&format!("a lake\nNegative prompt: fog\n{settings}"));
+        // Wherever an editor breaks the line between words, in two or three.
+        let breaks: Vec<usize> = settings.match_indices(' ').map(|(at, _)| at).collect();
+        let cut = |text: &str, at: usize| format!("{}\n{}", &text[..at], &text[at + 1..]);
+        for (index, at) in breaks.iter().enumerate().skip(1) {
+            let once = cut(settings, *at);
+            let twice = breaks.get(index + 4).map(|second| cut(&once, *second));
+            for wrapped in std::iter::once(once).chain(twice) {
+                let read = parse(&format!("a lake\nNegative prompt: fog\n{wrapped}\nTemplate: a {{lake|pond}}, Model: none"));
+                assert_eq!((&read.prompt, &read.negative_prompt), (&whole.prompt, &whole.negative_prompt), "{wrapped}");
+                assert_eq!(read.pairs, whole.pairs, "{wrapped}");
+                assert_eq!(read.lines_after, [pair("Template", "a {lake|pond}, Model: none")], "{wrapped}");
+            }
+        }
+        let flat = parse("a lake Negative prompt: fog Steps: 24, Sampler: Euler a,\nCFG scale: 7, Seed: 9, Size: 64x32");
+        assert_eq!((flat.prompt.as_str(), flat.negative_prompt.as_str(), flat.get(key::SIZE)), ("a lake", "fog", Some("64x32")));
+        let quoted = parse("a lake\nSteps: 4, Seed: 7, Lora hashes: \"ink: 0a1b2c,\noil: 99ff00\", Model: sea\na note");
+        assert_eq!((quoted.get("Lora hashes"), quoted.get(key::MODEL)), (Some("ink: 0a1b2c, oil: 99ff00"), Some("sea")));
+        assert_eq!(quoted.lines_after, [pair("Text below the settings", "a note")]);
+        // What the settings have already is not theirs.
+        let twice = parse("a lake\nSteps: 4, Sampler: Euler, Seed: 7\nSeed: 8, Sampler: DDIM");
+        assert_eq!(twice.get(key::SEED), Some("7"));
+        assert_eq!(twice.lines_after, [pair("Seed", "8, Sampler: DDIM")]);
+        let many = "Steps: 1, x: 2,\n".repeat(1 << 16);
+        assert_eq!(parse(&many).prompt.len() + 1, many.len());
     }
 
     #[test]

@@ -182,7 +182,7 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
                 recipes -= 1;
                 metadata.recipe = metadata.recipe.take().or_else(|| StoredRecipe::from_json(&text));
             }
-            Chunk::Text(..) | Chunk::Exif(_) | Chunk::TooLong(..) => {}
+            Chunk::Text(..) | Chunk::Exif(_) | Chunk::TooLong(..) | Chunk::Damaged(_) => {}
         }
         let has_all = metadata.parameters.is_some() && (metadata.recipe.is_some() || recipes == 0);
         if has_all { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,8 +1,7 @@
 //! Chunks of PNG files that hold text or EXIF.
 //!
 //! Invariants: reading takes bounded memory and time whatever the file says of itself, and never
-//! looks at pixels; a chunk that is damaged is passed over, and of one that is too large only its
-//! keyword is read.
+//! looks at pixels; of a chunk that is damaged or too large only its keyword is read.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
@@ -30,6 +29,8 @@ pub(crate) enum Chunk {
     Exif(Vec<u8>),
     /// Keyword and bytes of a text that is too long to be read; packed, its length is not known.
     TooLong(String, Option<u64>),
+    /// Keyword of a text that cannot be read.
+    Damaged(String),
 }
 
 /// Calls back with each text and EXIF chunk until it is told to stop. A file that ends early is
@@ -64,9 +65,7 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
             }
             let mut start = Vec::new();
             (&mut file).take(MAX_KEYWORD).read_to_end(&mut start)?;
-            let keyword = until_zero(&start).map(|(keyword, _)| latin1(keyword)).unwrap_or_default();
-            let keyword = if &kind == b"eXIf" { "EXIF".to_owned() } else { keyword };
-            if visit(Chunk::TooLong(keyword, Some(length))).is_break() {
+            if visit(Chunk::TooLong(keyword(kind, &start), Some(length))).is_break() {
                 break;
             }
             file.seek_relative((length - MAX_KEYWORD) as i64 + 4)?;
@@ -79,10 +78,13 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         let mut crc = Crc::new();
         crc.update(&kind);
         crc.update(&data);
-        if crc.sum() != u32::from_be_bytes(checksum) {
-            continue;
-        }
-        let chunk = if &kind == b"eXIf" { Some(Chunk::Exif(data)) } else { text_of(kind, &data, &mut room) };
+        let chunk = if crc.sum() != u32::from_be_bytes(checksum) {
+            Some(Chunk::Damaged(keyword(kind, &data)))
+        } else if &kind == b"eXIf" {
+            Some(Chunk::Exif(data))
+        } else {
+            text_of(kind, &data, &mut room)
+        };
         if chunk.is_some_and(|chunk| visit(chunk).is_break()) {
             break;
         }
@@ -98,33 +100,47 @@ struct Room {
     is_short: bool,
 }
 
-/// Keyword and text of a chunk.
+/// The keyword of a chunk, by its beginning.
+fn keyword(kind: [u8; 4], data: &[u8]) -> String {
+    if &kind == b"eXIf" {
+        return "EXIF".to_owned();
+    }
+    let start = data.get(..MAX_KEYWORD as usize).unwrap_or(data);
+    until_zero(start).map(|(keyword, _)| latin1(keyword)).unwrap_or_default()
+}
+
+/// Keyword and text of a chunk; `None` where texts before it took the room for it.
 fn text_of(kind: [u8; 4], data: &[u8], room: &mut Room) -> Option<Chunk> {
-    let (keyword, rest) = until_zero(data)?;
-    let unpack = |packed: &[u8], room: &mut Room| match unpack(packed, room) {
-        Unpacked::Whole(bytes) => Ok(bytes),
-        Unpacked::TooLong => Err(Some(Chunk::TooLong(latin1(keyword), None))),
-        Unpacked::Damaged => Err(None),
+    let damaged = || Some(Chunk::Damaged(keyword(kind, data)));
+    let Some((name, (is_packed, bytes))) = until_zero(data).and_then(|(name, rest)| Some((name, body(kind, rest)?))) else {
+        return damaged();
     };
-    let text = match &kind {
-        b"tEXt" => latin1(rest),
-        b"zTXt" => match unpack(rest.strip_prefix(&[0])?, room) {
-            Ok(bytes) => latin1(&bytes),
-            Err(instead) => return instead,
-        },
+    let bytes = match is_packed.then(|| unpack(bytes, room)) {
+        None => bytes.to_vec(),
+        Some(Unpacked::Whole(bytes)) => bytes,
+        Some(Unpacked::TooLong) => return Some(Chunk::TooLong(keyword(kind, data), None)),
+        Some(Unpacked::Damaged) => return damaged(),
+        Some(Unpacked::NoRoom) => return None,
+    };
+    // Of UTF-8 that is damaged in places, such as half of a surrogate pair, the rest is read.
+    let text = if &kind == b"iTXt" { String::from_utf8_lossy(&bytes).into_owned() } else { latin1(&bytes) };
+    // A sign for each byte that cannot be read takes several.
+    if text.len() as u64 > MAX_TEXT { damaged() } else { Some(Chunk::Text(latin1(name), text)) }
+}
+
+/// Whether what is behind the keyword is packed, and the bytes of its text.
+fn body(kind: [u8; 4], rest: &[u8]) -> Option<(bool, &[u8])> {
+    match &kind {
+        b"tEXt" => Some((false, rest)),
+        b"zTXt" => Some((true, rest.strip_prefix(&[0])?)),
         _ => {
             let (packed, rest) = rest.split_first()?;
             let rest = rest.strip_prefix(&[0])?;
             let (_language, rest) = until_zero(rest)?;
             let (_translated, rest) = until_zero(rest)?;
-            let unpacked = if *packed == 0 { Ok(rest.to_vec()) } else { unpack(rest, room) };
-            match unpacked {
-                Ok(bytes) => String::from_utf8(bytes).ok()?,
-                Err(instead) => return instead,
-            }
+            Some((*packed != 0, rest))
         }
-    };
-    Some(Chunk::Text(latin1(keyword), text))
+    }
 }
 
 fn until_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -149,7 +165,8 @@ fn unpack(packed: &[u8], room: &mut Room) -> Unpacked {
     match unpacked {
         Ok(_) if bytes <= most => Unpacked::Whole(text),
         Ok(_) if most == MAX_TEXT => Unpacked::TooLong,
-        _ => Unpacked::Damaged,
+        Ok(_) => Unpacked::NoRoom,
+        Err(_) => Unpacked::Damaged,
     }
 }
 
@@ -157,7 +174,9 @@ fn unpack(packed: &[u8], room: &mut Room) -> Unpacked {
 enum Unpacked {
     Whole(Vec<u8>),
     TooLong,
-    /// It is no packed text, or others took the room for it.
+    /// Others took the room for it.
+    NoRoom,
+    /// It is no packed text.
     Damaged,
 }
 
@@ -221,17 +240,20 @@ mod tests {
         let bomb = zlib(&vec![b'a'; MAX_TEXT as usize + 1]);
         assert!(bomb.len() < 10_000);
         let good = chunk(*b"tEXt", b"parameters\0good");
-        for bad in [
-            flipped,
-            chunk(*b"zTXt", b"parameters\0\0not zlib"),
-            chunk(*b"zTXt", b"parameters\0\x07abc"),
-            chunk(*b"iTXt", b"parameters\0\0\0\0\0\xff\xfe"),
-            chunk(*b"iTXt", b"parameters\0\0\0no end"),
-            chunk(*b"tEXt", b"parameters"),
-            chunk(*b"tEXt", b""),
+        for (bad, keyword) in [
+            (flipped, "paraleters"),
+            (chunk(*b"zTXt", b"parameters\0\0not zlib"), "parameters"),
+            (chunk(*b"zTXt", b"parameters\0\x07abc"), "parameters"),
+            (chunk(*b"iTXt", b"parameters\0\0\0no end"), "parameters"),
+            (chunk(*b"tEXt", b"parameters"), ""),
+            (chunk(*b"tEXt", &vec![b'a'; 1 << 20]), ""),
+            (chunk(*b"tEXt", b""), ""),
         ] {
-            assert_eq!(read(&[bad, good.clone()]), parameters("good"));
+            let expected = [vec![Chunk::Damaged(keyword.to_owned())], parameters("good")].concat();
+            assert_eq!(read(&[bad, good.clone()]), expected, "it is told");
         }
+        let halves = chunk(*b"iTXt", "parameters\0\0\0\0\0größer \u{1f600}".as_bytes().strip_suffix(b"\x80").unwrap());
+        assert_eq!(read(&[halves]), parameters("größer \u{fffd}"));
         let long = 11 + MAX_TEXT;
         for (bad, bytes) in [
             (chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()), None),

@@ -32,6 +32,7 @@ media-it-is-too-large = zu groß
 media-layer-came-back-with = Ebene { $index } kam mit anderen Pixeln zurück
 media-its-list-of-layers-came-back = die Liste der Ebenen kam in anderer Form zurück
 media-one-text-of-several = { $input }: ein Text von mehreren
+media-hypernetwork-is-not-applied = Hypernetzwerk, das nicht angewendet wird
 media-from-to-of-the = { $lora } von { $start } bis { $end } der Schritte
 media-what-was-transparent-is = was durchsichtig war, ist weiß; PNG behält es
 media-8-bits-a-colour = von 16 Bit je Farbe sind 8 geblieben; PNG behält sie

@@ -28,6 +28,7 @@ media-it-is-too-large = it is too large
 media-layer-came-back-with = layer { $index } came back with other pixels
 media-its-list-of-layers-came-back = its list of layers came back in another form
 media-one-text-of-several = { $input }: one text of several
+media-hypernetwork-is-not-applied = Hypernetwork, which is not applied
 media-from-to-of-the = { $lora } from { $start } to { $end } of the steps
 media-what-was-transparent-is = what was transparent is white; PNG keeps it
 media-8-bits-a-colour = 8 bits a colour are left of 16; PNG keeps them

@@ -28,6 +28,7 @@ media-it-is-too-large = 大きすぎます
 media-layer-came-back-with = レイヤー{ $index }のピクセルが、読み戻すと異なっていました
 media-its-list-of-layers-came-back = レイヤーの一覧が、読み戻すと別の形になっていました
 media-one-text-of-several = { $input }：複数あるテキストの1つ
+media-hypernetwork-is-not-applied = 適用されないハイパーネットワーク
 media-from-to-of-the = { $lora }（ステップの{ $start }から{ $end }まで）
 media-what-was-transparent-is = 透明だった部分は白になりました（PNGなら保てます）
 media-8-bits-a-colour = 1色16ビットのうち8ビットが残りました（PNGなら保てます）

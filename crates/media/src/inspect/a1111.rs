@@ -6,16 +6,20 @@ use std::path::PathBuf;
 
 use atelier_core::recipe::{GuidanceRange, Lora, Recipe, Rng, SHARE, SeedBlend, SkipLayers};
 use atelier_core::sd_cli::numbers;
+use atelier_language::tr;
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT};
+use super::texts::{CAPTION, COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, INSTRUCTIONS, KEYWORDS, Texts, USER_COMMENT, WINDOWS_COMMENT};
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, key, parse};
 use crate::png::PARAMETERS;
 use atelier_core::words::{LoraTag, take_loras};
 
 /// Keys of the texts that programs write it into.
-const KEYS: [&str; 6] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, WINDOWS_COMMENT, DESCRIPTION];
+const KEYS: [&str; 9] =
+    [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, WINDOWS_COMMENT, DESCRIPTION, CAPTION, INSTRUCTIONS, KEYWORDS];
+/// Tags of hypernetworks that are taken out of a prompt.
+const MAX_HYPERNETWORKS: usize = 256;
 /// Keys that only a picture that was made from another one has.
 const KEYS_OF_START_PICTURES: [&str; 6] =
     ["Mask blur", "Inpaint area", "Masked area padding", "Init image hash", "Resize mode", "Mask mode"];
@@ -35,6 +39,10 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     // Krita AI diffusion writes no hash, and before its samplers the names of its presets.
     let is_krita = pairs.get("Model hash") == Some("unknown");
     let prompt = if is_krita { prompt.strip_prefix("Prompt: ").map(str::to_owned).unwrap_or(prompt) } else { prompt };
+    let version = pairs.text(key::VERSION);
+    // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
+    let is_ours = version.as_deref().is_some_and(is_version_of_ours);
+    let (prompt, hypernetworks) = if is_ours { (prompt, Vec::new()) } else { take_hypernetworks(&prompt) };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
     let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").map(|text| named_hashes(&text)).unwrap_or_default();
@@ -48,9 +56,6 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
     let steps = pairs.get(key::STEPS).and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| Recipe::default().steps);
-    let version = pairs.text(key::VERSION);
-    // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
-    let is_ours = version.as_deref().is_some_and(is_version_of_ours);
     let lora = |tag: LoraTag| {
         let lora = tag.lora(PathBuf::new(), steps);
         let Lora { strength, encoder_strength, start, end, .. } = if is_ours { lora } else { lora.in_all_steps() };
@@ -115,9 +120,32 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         model,
         vae,
         loras,
-        not_understood: pairs.0.into_iter().chain(left_hashes).chain(lines_after).collect(),
+        not_understood: pairs.0.into_iter().chain(hypernetworks).chain(left_hashes).chain(lines_after).collect(),
         ..PictureSettings::default()
     })
+}
+
+/// A prompt without A1111's tags of hypernetworks, and these as they are told: they are not applied.
+fn take_hypernetworks(prompt: &str) -> (String, Vec<(String, String)>) {
+    const START: &str = "<hypernet:";
+    let (mut left, mut tags, mut rest) = (String::with_capacity(prompt.len()), Vec::new(), prompt);
+    while tags.len() < MAX_HYPERNETWORKS
+        && let Some((before, after)) = rest.split_once(START)
+    {
+        left.push_str(before);
+        // A tag ends before another one begins, and on its line.
+        let tag = after.split_once(['>', '<', '\n']).filter(|(tag, _)| after.get(tag.len()..).is_some_and(|end| end.starts_with('>')));
+        let Some((tag, behind)) = tag.filter(|(tag, _)| !tag.trim().is_empty()) else {
+            left.push_str(START);
+            rest = after;
+            continue;
+        };
+        left.truncate(left.strip_suffix(' ').unwrap_or(&left).len());
+        tags.push((tr!("media-hypernetwork-is-not-applied").to_owned(), tag.to_owned()));
+        rest = behind;
+    }
+    left.push_str(rest);
+    (left, tags)
 }
 
 /// `Module: canny, Model: control_v11p_sd15_canny [d14c016b], Weight: 1, Guidance Start: 0, Guidance End: 0.5`,

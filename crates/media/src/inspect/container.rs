@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::exif::ExifBudget;
 use super::texts::{COMMENT, Texts};
-use super::{exif, xmp};
+use super::{exif, iptc, xmp};
 use crate::PictureError;
 use crate::png_text::{self, Chunk, MAX_TEXT};
 
@@ -19,6 +19,10 @@ const RAW_PROFILE: &str = "Raw profile type ";
 /// Starts of JPEG's segments with EXIF and XMP.
 const JPEG_EXIF: &[u8] = b"Exif\0\0";
 const JPEG_XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
+/// Start of those with more of a packet than one has room for.
+const JPEG_MORE_XMP: &[u8] = b"http://ns.adobe.com/xmp/extension/\0";
+/// Start of those with Photoshop's resources, which go on from one to the next.
+const JPEG_PHOTOSHOP: &[u8] = b"Photoshop 3.0\0";
 /// Segments or chunks of a file that are looked at.
 const MAX_PARTS: u32 = 1 << 16;
 
@@ -28,11 +32,29 @@ struct Collector {
     texts: Texts,
     exif: ExifBudget,
     has_xmp: bool,
+    /// Photoshop's resources of a JPEG so far.
+    photoshop: Vec<u8>,
 }
 
 impl Collector {
     fn exif(&mut self, block: &[u8]) {
         exif::read(block, &mut self.exif, &mut self.texts);
+    }
+
+    /// The segments of JPEG that a PNG file keeps; false where it is of no known kind.
+    fn raw_profile(&mut self, block: &[u8]) -> bool {
+        if let Some(block) = block.strip_prefix(JPEG_EXIF) {
+            self.exif(block);
+        } else if let Some(packet) = block.strip_prefix(JPEG_XMP) {
+            self.xmp(&String::from_utf8_lossy(packet));
+        } else {
+            let resources = block.strip_prefix(JPEG_PHOTOSHOP).unwrap_or(block);
+            if !resources.starts_with(iptc::RESOURCE) {
+                return false;
+            }
+            iptc::read(resources, &mut self.texts);
+        }
+        true
     }
 
     /// A file has one packet; others are passed over.
@@ -77,16 +99,13 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
             Chunk::Text(keyword, text) if keyword == XMP_KEYWORD => found.xmp(&text),
             Chunk::Text(keyword, text) => {
                 let block = keyword.strip_prefix(RAW_PROFILE).and_then(|_| raw_profile(&text));
-                if let Some(block) = block.as_deref().and_then(|block| block.strip_prefix(JPEG_EXIF)) {
-                    found.exif(block);
-                } else if let Some(packet) = block.as_deref().and_then(|block| block.strip_prefix(JPEG_XMP)) {
-                    found.xmp(&String::from_utf8_lossy(packet));
-                } else {
+                if !block.is_some_and(|block| found.raw_profile(&block)) {
                     found.texts.push(keyword, text);
                 }
             }
             Chunk::Exif(block) => found.exif(&block),
             Chunk::TooLong(keyword, bytes) => found.texts.pass_over_long(&keyword, bytes),
+            Chunk::Damaged(keyword) => found.texts.pass_over_damaged(&keyword),
         }
         if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -106,7 +125,13 @@ fn raw_profile(text: &str) -> Option<Vec<u8>> {
     (rest.is_empty() && pairs.len() == length).then(|| pairs.iter().map(|[high, low]| (high << 4) | low).collect())
 }
 
-fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
+fn jpeg(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
+    let read = jpeg_segments(file, found);
+    iptc::read(&found.photoshop, &mut found.texts);
+    read
+}
+
+fn jpeg_segments(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
     file.seek_relative(2)?;
     for _ in 0..MAX_PARTS {
         if found.texts.is_full() {
@@ -132,7 +157,7 @@ fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
         let mut length = [0; 2];
         file.read_exact(&mut length)?;
         let Some(length) = u16::from_be_bytes(length).checked_sub(2) else { return Ok(()) };
-        if !matches!(kind, 0xe1 | 0xfe) {
+        if !matches!(kind, 0xe1 | 0xed | 0xfe) {
             file.seek_relative(i64::from(length))?;
             continue;
         }
@@ -141,6 +166,14 @@ fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
             found.exif(block);
         } else if let Some(packet) = data.strip_prefix(JPEG_XMP) {
             found.xmp(&String::from_utf8_lossy(packet));
+        } else if data.starts_with(JPEG_MORE_XMP) {
+            found.texts.pass_over("XMP", "it goes on in further segments, which are skipped");
+        } else if let Some(resources) = data.strip_prefix(JPEG_PHOTOSHOP) {
+            if (found.photoshop.len() + resources.len()) as u64 > MAX_TEXT {
+                found.texts.pass_over_long("IPTC", None);
+            } else {
+                found.photoshop.extend(resources);
+            }
         } else if kind == 0xfe {
             found.texts.push(COMMENT, exif::plain(&data).trim_end_matches('\0'));
         }

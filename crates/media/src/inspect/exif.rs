@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::fields::object;
-use super::texts::{GRAPH, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW};
+use super::texts::{GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW};
 use crate::png_text::latin1;
 
 /// Bytes before the text of a `UserComment` that name its encoding.
@@ -22,7 +22,7 @@ const TOO_MUCH: &str = "it has more fields or longer texts than the limit; the r
 const FIELD_BYTES: usize = 12;
 
 /// Numbers of the fields that are used.
-const IMAGE_DESCRIPTION: u16 = 0x010e;
+const IMAGE_DESCRIPTION_TAG: u16 = 0x010e;
 const MAKE: u16 = 0x010f;
 const MODEL: u16 = 0x0110;
 const SOFTWARE: u16 = 0x0131;
@@ -133,7 +133,8 @@ impl<'a> Tiff<'a> {
             let at = start + 2 + index * FIELD_BYTES;
             let kind = match self.u16(at + 2)? {
                 1 => FieldKind::Byte,
-                2 => FieldKind::Ascii,
+                // EXIF 3 has a kind of its own for UTF-8, in the same form.
+                2 | 129 => FieldKind::Ascii,
                 3 => FieldKind::Short,
                 4 => FieldKind::Long,
                 7 => FieldKind::Undefined,
@@ -185,10 +186,11 @@ impl<'a> Tiff<'a> {
     /// The key of a field's text; `None` where the field is not used.
     fn key(field: Field, is_inner: bool) -> Option<&'static str> {
         Some(match (is_inner, field.tag) {
-            (true, USER_COMMENT_TAG) => USER_COMMENT,
+            // Some programs write it into the first list.
+            (_, USER_COMMENT_TAG) => USER_COMMENT,
             (true, MAKER_NOTE) => "MakerNote",
             (false, SOFTWARE) => "Software",
-            (false, IMAGE_DESCRIPTION) => "ImageDescription",
+            (false, IMAGE_DESCRIPTION_TAG) => IMAGE_DESCRIPTION,
             (false, MAKE) => "Make",
             (false, MODEL) => "Model",
             (false, WINDOWS_COMMENT_TAG) => WINDOWS_COMMENT,
@@ -395,6 +397,14 @@ mod tests {
         assert_eq!(read(b"ASCII\0\0\0a lake\0", 2), named(USER_COMMENT, "a lake"));
         assert_eq!(read(b"ASCII\0\0\0Workflow:{\"a\": 1}", 7), named(WORKFLOW, "{\"a\": 1}"));
         assert_eq!(read(b"ASCII\0\0\0Prompt: {a|b} lake", 7), named(USER_COMMENT, "Prompt: {a|b} lake"));
+    }
+
+    #[test]
+    fn a_comment_in_the_first_list_and_texts_of_exif_3_are_read() {
+        let at: u32 = 8 + 2 + 2 * 12 + 4;
+        let rest = ["größer\0".as_bytes(), b"ASCII\0\0\0a lake"].concat();
+        let texts = texts_of(&tiff(&[(IMAGE_DESCRIPTION_TAG, 129, 9, at), (USER_COMMENT_TAG, 7, 14, at + 9)], &rest));
+        assert_eq!((texts.get(IMAGE_DESCRIPTION), texts.get(USER_COMMENT)), (Some("größer"), Some("a lake")));
     }
 
     #[test]

@@ -14,42 +14,66 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches(['\0', '\u{feff}', ' ', '\n', '\r', '\t'])
 }
 
-/// Reads a JSON object of a stranger; one of too many values is none. `NaN` and `Infinity`, which
-/// Python writes and JSON does not have, become null.
+/// Reads a JSON object of a stranger; one of too many values is none. What Python writes and JSON
+/// does not have is mended.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     let text = trimmed(text);
     if !text.starts_with('{') || has_more_values(text.as_bytes(), MAX_VALUES) {
         return None;
     }
-    let value = serde_json::from_str(text).or_else(|_| serde_json::from_str(&without_nan(text))).ok()?;
+    let value = serde_json::from_str(text).or_else(|_| serde_json::from_str(&mended(text))).ok()?;
     if let Value::Object(map) = value { Some(map) } else { None }
 }
 
-fn without_nan(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
+/// `NaN` and `Infinity` are null, half of a surrogate pair is the sign for what cannot be read, and
+/// signs of control within strings are escaped.
+fn mended(text: &str) -> String {
+    let mut mended = String::with_capacity(text.len());
     let (mut rest, mut is_string) = (text, false);
     while let Some(c) = rest.chars().next() {
         let number = ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !is_string && rest.starts_with(word));
         let taken = match (c, number) {
             (_, Some(word)) => {
-                cleaned.push_str("null");
+                mended.push_str("null");
                 word.len()
             }
-            // The character after it is no end of the string.
             ('\\', None) => {
-                let taken = 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
-                cleaned.push_str(rest.get(..taken).unwrap_or(rest));
+                let (escape, taken) = escape(rest);
+                mended.push_str(escape);
                 taken
+            }
+            (c, None) if is_string && c < ' ' => {
+                let code = u32::from(c);
+                mended.push_str("\\u00");
+                mended.extend([code >> 4, code & 15].into_iter().filter_map(|digit| char::from_digit(digit, 16)));
+                c.len_utf8()
             }
             (c, None) => {
                 is_string ^= c == '"';
-                cleaned.push(c);
+                mended.push(c);
                 c.len_utf8()
             }
         };
         rest = rest.get(taken..).unwrap_or_default();
     }
-    cleaned
+    mended
+}
+
+/// What the escape that a text begins with becomes, and its bytes there. The character after the
+/// sign is no end of the string.
+fn escape(text: &str) -> (&str, usize) {
+    let unit = |at: usize| u16::from_str_radix(text.get(at..)?.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let (escape, taken) = match (unit(0), unit(6)) {
+        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (None, 12),
+        (Some(0xd800..=0xdfff), _) => (Some("\\ufffd"), 6),
+        _ => (None, 1 + text.chars().nth(1).map_or(0, char::len_utf8)),
+    };
+    (escape.or_else(|| text.get(..taken)).unwrap_or(text), taken)
+}
+
+/// True of a graph of `ComfyUI` that ran: its nodes name their class.
+pub(super) fn is_graph(map: &Map<String, Value>) -> bool {
+    map.values().any(|node| node.get("class_type").is_some())
 }
 
 /// The fields of an object. What is not taken was not understood.
@@ -191,6 +215,16 @@ pub(super) fn bounded(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_surrogate_pairs_and_signs_of_control_in_strings_are_mended() {
+        let map = object("{\"a\": \"\\ud83d lake \\uDE00\", \"b\": \"\\ud83d\\ude00 \\\\ud83d\", \"c\": \"a\tb\nc\", \"d\": 1}").unwrap();
+        let expected = serde_json::json!({ "a": "\u{fffd} lake \u{fffd}", "b": "\u{1f600} \\ud83d", "c": "a\tb\nc", "d": 1 });
+        assert_eq!(Value::Object(map), expected);
+        for broken in ["{\"a\": \"\\ud83d", "{\"a\": \"\\", "{\"a\": \"\\u\u{e9}\u{e9}\"}", "{\"a\": \"\\ud83d\\u\"}"] {
+            assert!(object(broken).is_none(), "{broken}");
+        }
+    }
 
     #[test]
     fn numbers_that_are_none_become_null_outside_of_strings() {

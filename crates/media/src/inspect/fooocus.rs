@@ -1,12 +1,12 @@
 //! Fooocus: JSON or A1111's text in `parameters`, with its scheme beside it; in JPEG and WebP in
 //! `UserComment` and `MakerNote`. Early versions wrote JSON with the words of the interface into
-//! `Comment`.
+//! `Comment`. RuinedFooocus, which began as a copy of it, writes JSON with words of its own.
 
 use atelier_core::recipe::Rng;
 use serde_json::Value;
 
 use super::a1111;
-use super::fields::{Fields, decimal};
+use super::fields::{Fields, decimal, whole};
 use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{Texts, USER_COMMENT};
 use crate::png::PARAMETERS;
@@ -19,6 +19,9 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let text = texts.get(PARAMETERS).or_else(|| texts.get(USER_COMMENT)).or_else(|| texts.get("Comment"))?;
     if let Some(fields) = Fields::parse(text) {
         let fields = unified(fields);
+        if fields.get("software").and_then(Value::as_str).is_some_and(|it| it.eq_ignore_ascii_case("RuinedFooocus")) {
+            return Some(ruined(fields));
+        }
         let is_fooocus = scheme == Some("fooocus") || (fields.has("performance") && fields.has("base_model"));
         return is_fooocus.then(|| settings(fields));
     }
@@ -76,6 +79,47 @@ fn settings(mut fields: Fields) -> PictureSettings {
         not_understood: fields.left(),
         ..PictureSettings::default()
     }
+}
+
+fn ruined(mut fields: Fields) -> PictureSettings {
+    let mut loras: Vec<PictureLora> = fields.each("loras", ruined_lora);
+    loras.extend(fields.take("loras", |value| early_loras(value.as_str()?)).unwrap_or_default());
+    // 0 is the usual one.
+    fields.take("start_step", |value| (whole(value)? == 0).then_some(()));
+    fields.drop(&["software"]);
+    PictureSettings {
+        tool: Some(Tool::Fooocus),
+        size: fields.size("width", "height"),
+        prompt: fields.text("prompt"),
+        negative_prompt: fields.text("negative"),
+        seed: fields.whole("seed"),
+        steps: fields.whole("steps"),
+        guidance: fields.decimal("cfg"),
+        clip_skip: fields.whole("clip_skip"),
+        rng: Some(Rng::Cpu),
+        sampler: fields.name("sampler_name"),
+        scheduler: fields.name("scheduler"),
+        model: PictureModel::of(fields.name("base_model_name"), fields.name("base_model_hash")),
+        loras,
+        not_understood: fields.left(),
+        ..PictureSettings::default()
+    }
+}
+
+/// `["0a1b2c", "0.5 - detail"]`: a hash, and the strength before the name.
+fn ruined_lora(value: &Value) -> Option<PictureLora> {
+    let [hash, named] = value.as_array()?.as_slice() else { return None };
+    let (strength, name) = named.as_str()?.split_once(" - ")?;
+    let strength = strength.trim().parse().ok().filter(|it: &f32| it.is_finite())?;
+    let hash = hash.as_str().filter(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_hexdigit()));
+    Some(PictureLora::new(name.trim().to_owned(), hash.map(str::to_owned), strength))
+}
+
+/// `Loras:<detail:0.5>,<ink:1>` of early versions; `None` where one of them is none.
+fn early_loras(text: &str) -> Option<Vec<PictureLora>> {
+    let tags = text.strip_prefix("Loras:")?.split(['<', '>']).filter(|it| !it.trim_matches([',', ' ']).is_empty());
+    // One more than is read, so that it is told.
+    tags.take(MAX_LORAS + 1).map(named_strength).collect()
 }
 
 /// `["detail", 0.5, "0a1b2c"]`.

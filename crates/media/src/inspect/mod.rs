@@ -16,6 +16,7 @@ mod exif;
 mod fields;
 mod fooocus;
 mod invokeai;
+mod iptc;
 #[cfg(test)]
 mod newest_tests;
 mod novelai;
@@ -23,6 +24,7 @@ mod settings;
 mod sidecar;
 mod stealth;
 mod swarmui;
+mod tensor_art;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -51,7 +53,7 @@ const MAX_LISTED_BYTES: usize = 64 << 10;
 type Reader = fn(&Texts) -> Option<PictureSettings>;
 
 /// Those that are told by a mark of their own come before those that are told by a form.
-const READERS: [Reader; 9] = [
+const READERS: [Reader; 10] = [
     atelier::read,
     invokeai::read,
     swarmui::read,
@@ -59,6 +61,7 @@ const READERS: [Reader; 9] = [
     novelai::read,
     draw_things::read,
     comfyui::read,
+    tensor_art::read,
     a1111::read,
     easy_diffusion::read,
 ];

@@ -297,6 +297,134 @@ fn seeds_of_all_64_bits_are_read_and_larger_ones_listed() {
 const A1111: &str = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, CFG scale: 7, Seed: 4242, Size: 512x768";
 
 #[test]
+fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
+    let told = |settings: &PictureSettings| -> Vec<String> {
+        let named = settings.not_understood.iter().filter(|(name, _)| name.starts_with("Hypernetwork"));
+        named.map(|(_, value)| value.clone()).collect()
+    };
+    let settings = read_png(&[("parameters", &A1111.replace("barn", "<hypernet:ink:0.6>barn <lora:chalk:0.5> <hypernet:oil>"))]);
+    assert_eq!((settings.prompt.as_deref(), settings.loras.len()), (Some("a redbarn"), 1));
+    assert_eq!(told(&settings), ["ink:0.6", "oil"]);
+    // What is no tag is words, and so is a tag in a text of ours.
+    for words in ["<hypernet:>", "<hypernet: a\n> b", "<hypernet:a <b>", "<hypernet:"] {
+        let settings = read_png(&[("parameters", &A1111.replace("barn", words))]);
+        assert_eq!((settings.prompt, told(&settings).len()), (Some(format!("a red {words}")), 0));
+    }
+    let settings = read_png(&[("parameters", &format!("{}, Version: Atelier 0.1.0", A1111.replace("barn", "<hypernet:ink:1>")))]);
+    assert_eq!((settings.prompt.as_deref(), told(&settings).len()), (Some("a red <hypernet:ink:1>"), 0));
+}
+
+#[test]
+fn ruined_fooocus_in_both_forms_of_its_loras() {
+    let hash = "0a1b2c".repeat(10);
+    for (loras, expected) in [
+        (json!([[hash, "0.5 - ink.safetensors"]]), Some(hash.as_str())),
+        (json!([["None", "0.5 - ink.safetensors"]]), None),
+        (json!("Loras:<ink.safetensors:0.5>"), None),
+    ] {
+        let fields = json!({ "Prompt": "a red barn", "Negative": "fog", "steps": 24, "cfg": 7, "width": 832, "height": 1216, "seed": 4242, "loras": loras,
+            "sampler_name": "dpmpp_2m_sde_gpu", "scheduler": "karras", "base_model_name": "sea.safetensors", "base_model_hash": "aabb", "start_step": 0,
+            "denoise": null, "clip_skip": 1, "software": "RuinedFooocus" });
+        for settings in [
+            read_png(&[("parameters", &fields.to_string())]),
+            read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&fields.to_string(), true))),
+        ] {
+            check(&settings, Tool::Fooocus, (832, 1216));
+            assert_eq!(settings.loras, [PictureLora::new("ink.safetensors".into(), expected.map(str::to_owned), 0.5)]);
+            assert_eq!((settings.guidance, settings.negative_prompt.as_deref()), (Some(7.0), Some("fog")));
+            assert_eq!(settings.not_understood, []);
+        }
+    }
+    let fields = json!({ "Prompt": "a red barn", "loras": "Loras:<ink>", "denoise": 0.4, "software": "RuinedFooocus" });
+    let settings = read_png(&[("parameters", &fields.to_string())]);
+    assert_eq!((listed(&settings, "loras").as_deref(), listed(&settings, "denoise").as_deref()), (Some("Loras:<ink>"), Some("0.4")));
+}
+
+#[test]
+fn tensor_art_says_what_its_graph_came_to() {
+    let data = |images: Value| {
+        json!({ "prompt": "a red barn", "negativePrompt": "fog", "width": 832, "height": 1216, "imageCount": 1, "seed": "4242", "steps": 24, "cfgScale": 7,
+            "ksamplerName": "euler_ancestral", "schedule": "normal", "clipSkip": 2, "sdVae": "Automatic", "denoisingStrength": 0.5, "images": images,
+            "baseModel": { "label": "Sea XL", "type": "BASE_MODEL", "modelId": "7", "modelFileName": "sea_v2", "hash": "AABBCC" },
+            "models": [{ "type": "LORA", "modelFileName": "ink", "weight": 0.4, "hash": "DD" }, { "type": "EMBEDDING", "label": "calm" }] })
+        .to_string()
+    };
+    let graph = json!({
+        "3": { "class_type": "KSampler", "inputs": { "seed": 1, "steps": 9, "denoise": 1.0, "latent_image": ["5", 0], "model": ["4", 0] } },
+        "4": { "class_type": "ECHOCheckpointLoaderSimple", "inputs": { "ckpt_name": "EMS-7-EMS.safetensors" } },
+        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 832, "height": 1216 } },
+        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+    })
+    .to_string();
+    let alone = read_png(&[("generation_data", &data(json!([])))]);
+    let beside = read_png(&[("prompt", &graph), ("generation_data", &data(json!([])))]);
+    for settings in [&alone, &beside] {
+        check(settings, Tool::ComfyUi, (832, 1216));
+        assert_eq!((settings.sampler.as_deref(), settings.clip_skip, settings.strength), (Some("euler_ancestral"), Some(2), None));
+        assert_eq!(settings.model, PictureModel::of(Some("sea_v2".into()), Some("AABBCC".into())));
+        assert_eq!(settings.loras, [PictureLora::new("ink".into(), Some("DD".into()), 0.4)]);
+        assert!(listed(settings, "models").is_some_and(|text| text.contains("calm")) && listed(settings, "denoisingStrength").is_some());
+    }
+    assert!(beside.not_understood.iter().any(|(name, _)| name.contains("ECHOCheckpointLoaderSimple")));
+    assert_eq!(read_png(&[("generation_data", &data(json!([{ "id": 1 }])))]).strength, Some(0.5));
+    // Of a text that is none, nothing is told.
+    assert_eq!(read_png(&[("generation_data", "a lake")]).tool, None);
+}
+
+#[test]
+fn captions_and_keywords_of_iptc_are_read_in_jpeg_and_png() {
+    let field = |number: u8, text: &str| [&[0x1c, 2, number][..], &(text.len() as u16).to_be_bytes(), text.as_bytes()].concat();
+    // Between keywords there are commas, also behind the words.
+    let without_comma = |settings: PictureSettings| {
+        assert_eq!(settings.negative_prompt.as_deref(), Some("fog"));
+        let prompt = settings.prompt.as_deref().map(|it| it.trim_end_matches(',').to_owned());
+        PictureSettings { prompt, ..settings }
+    };
+    // The settings as an editor cuts them into keywords.
+    let keywords: Vec<u8> = A1111.replace('\n', ", ").split(", ").flat_map(|word| field(25, word)).collect();
+    for fields in [field(120, A1111), field(40, A1111), keywords] {
+        let padding = &[0][..fields.len() % 2];
+        let resources = [&b"8BIM\x04\x04\0\0"[..], &(fields.len() as u32).to_be_bytes(), &fields, padding].concat();
+        // In one segment, and in two.
+        for segments in [vec![&resources[..]], vec![&resources[..20], &resources[20..]]] {
+            let segment = |part: &&[u8]| {
+                let length = (part.len() + 16) as u16;
+                [&[0xff, 0xed][..], &length.to_be_bytes(), b"Photoshop 3.0\0", part].concat()
+            };
+            let photoshop: Vec<u8> = segments.iter().flat_map(segment).collect();
+            let plain = jpeg(&Exif::big_endian());
+            let settings = read_bytes("a.jpg", &[&plain[..2], &photoshop, &plain[2..]].concat());
+            check(&without_comma(settings), Tool::A1111, (512, 768));
+        }
+        let digits: String = resources.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        let profile = format!("\niptc\n{:8}\n{digits}\n", resources.len());
+        check(&without_comma(read_png(&[("Raw profile type iptc", &profile)])), Tool::A1111, (512, 768));
+    }
+}
+
+#[test]
+fn a_text_that_is_damaged_is_named() {
+    let mut bytes = png(&[("parameters", A1111), ("note", "a lake")]);
+    let at = bytes.windows(8).position(|part| part == b"Negative").unwrap();
+    bytes[at] ^= 0x20;
+    let settings = read_bytes("a.png", &bytes);
+    assert_eq!((settings.tool, settings.raw_texts.len()), (None, 1));
+    assert!(listed(&settings, "parameters").is_some_and(|why| why.contains("damaged")), "{:?}", settings.not_understood);
+}
+
+#[test]
+fn a_text_beside_a_picture_is_read_in_utf_16() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    fs::write(&path, png(&[])).unwrap();
+    for is_little_endian in [true, false] {
+        let text = format!("\u{feff}{}", A1111.replace('\n', "\r\n"));
+        fs::write(path.with_extension("txt"), testkit::pictures::utf16(&text, is_little_endian)).unwrap();
+        check(&read_settings(&path).unwrap(), Tool::A1111, (512, 768));
+    }
+}
+
+#[test]
 fn lines_that_end_as_on_old_macs_are_lines() {
     let settings = read_png(&[("parameters", &A1111.replace('\n', "\r"))]);
     check(&settings, Tool::A1111, (512, 768));

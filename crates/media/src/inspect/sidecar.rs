@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::fields::{object, shown};
+use super::exif::plain;
+use super::fields::{is_graph, object, shown};
 use super::texts::Texts;
 use crate::png::PARAMETERS;
-use crate::png_text::{MAX_TEXT, latin1};
+use crate::png_text::MAX_TEXT;
 
 const ENDINGS: [&str; 3] = ["txt", "json", "swarm.json"];
 
@@ -29,7 +30,7 @@ fn text(path: &Path) -> Option<String> {
     }
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(MAX_TEXT + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_TEXT).then(|| latin1(&bytes).trim_start_matches('\u{feff}').to_owned())
+    (bytes.len() as u64 <= MAX_TEXT).then(|| plain(&bytes).trim_start_matches('\u{feff}').to_owned())
 }
 
 fn texts(text: &str) -> Texts {
@@ -47,7 +48,7 @@ fn texts(text: &str) -> Texts {
     };
     if map.contains_key("nodes") {
         texts.push("workflow", text);
-    } else if map.values().any(|value| value.get("class_type").is_some()) {
+    } else if is_graph(&map) {
         texts.push("prompt", text);
     } else if map.contains_key("sui_image_params") {
         texts.push(PARAMETERS, text);

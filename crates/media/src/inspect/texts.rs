@@ -23,6 +23,10 @@ pub(super) const COMMENT: &str = "Comment";
 pub(super) const WINDOWS_COMMENT: &str = "XPComment";
 /// Key of EXIF's `ImageDescription`.
 pub(super) const IMAGE_DESCRIPTION: &str = "ImageDescription";
+/// Keys of IPTC's caption, of its special instructions, and of its keywords, with commas between.
+pub(super) const CAPTION: &str = "Caption";
+pub(super) const INSTRUCTIONS: &str = "Special instructions";
+pub(super) const KEYWORDS: &str = "Keywords";
 /// Key of XMP's `dc:description`.
 pub(super) const DESCRIPTION: &str = "description";
 
@@ -72,6 +76,11 @@ impl Texts {
     pub(super) fn pass_over_long(&mut self, key: &str, bytes: Option<u64>) {
         let size = bytes.map_or_else(|| "more than the limit".to_owned(), file_size);
         self.pass_over(key, &format!("a text of {size} was passed over; {} is read of one", file_size(MAX_TEXT)));
+    }
+
+    /// Notes that a text cannot be read.
+    pub(super) fn pass_over_damaged(&mut self, key: &str) {
+        self.pass_over(if key.is_empty() { "texts" } else { key }, "it is damaged, so it is skipped");
     }
 
     /// Parts of the file that were not read, each with the reason.

@@ -4,9 +4,14 @@
 
 use serde_json::Value;
 
-use super::fields::{is_object, object, shown};
-use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WORKFLOW};
+use super::fields::{is_graph, is_object, object, shown};
+use super::texts::{
+    CAPTION, COMMENT, DESCRIPTION, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW,
+};
 use crate::png::PARAMETERS;
+
+/// Keys of texts that may have others inside.
+const COMMENTS: [&str; 7] = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS, WINDOWS_COMMENT, DESCRIPTION, CAPTION];
 
 /// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs and A1111's text.
 /// `None` without such. `NovelAI` puts all its texts into one comment where a format has no keys.
@@ -14,18 +19,19 @@ pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
     if texts.all(GRAPH).any(is_object) {
         return None;
     }
-    let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().flat_map(|key| texts.all(key));
+    let comments = COMMENTS.into_iter().flat_map(|key| texts.all(key));
     comments.filter_map(|text| Some((text, object(text)?))).find_map(|(text, map)| {
-        let is_graph = |value: &Value| value.as_object().is_some_and(|map| map.values().any(|node| node.get("class_type").is_some()));
         let inner = |key: &'static str| map.get(key).map(|value| (key, shown(value)));
         let mut unfolded = texts.clone();
-        let parts = if map.values().any(|node| node.get("class_type").is_some()) {
+        let parts = if is_graph(&map) {
             vec![(GRAPH, text.to_owned())]
         } else if map.get("Software").is_some_and(|it| it == "NovelAI") {
             ["Software", "Source", "Description", "Comment"].into_iter().filter_map(inner).collect()
         } else {
-            let graph =
-                map.get(GRAPH).filter(|value| is_graph(value) || value.as_str().is_some_and(is_object)).map(|it| (GRAPH, shown(it)));
+            let graph = map
+                .get(GRAPH)
+                .filter(|value| value.as_object().is_some_and(is_graph) || value.as_str().is_some_and(is_object))
+                .map(|it| (GRAPH, shown(it)));
             let parameters = map.get(PARAMETERS).and_then(Value::as_str).map(|text| (PARAMETERS, text.to_owned()));
             graph.into_iter().chain(inner(WORKFLOW).filter(|(_, text)| is_object(text))).chain(parameters).collect()
         };

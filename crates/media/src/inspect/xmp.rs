@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::texts::{Texts, USER_COMMENT};
+use super::texts::{DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
 
 /// Elements of a packet that are read.
 const MAX_NODES: u32 = 1 << 16;
@@ -14,6 +14,7 @@ const MAX_ASSIGNMENTS: usize = 1 << 14;
 const MAX_NAMESPACES: usize = 1 << 10;
 const EXIF: &str = "http://ns.adobe.com/exif/1.0/";
 const XMP: &str = "http://ns.adobe.com/xap/1.0/";
+const TIFF: &str = "http://ns.adobe.com/tiff/1.0/";
 const DUBLIN_CORE: &str = "http://purl.org/dc/elements/1.1/";
 
 /// A property that is read, with the key that its text gets.
@@ -23,10 +24,11 @@ struct Property {
     key: &'static str,
 }
 
-const PROPERTIES: [Property; 3] = [
+const PROPERTIES: [Property; 4] = [
     Property { namespace: EXIF, name: "UserComment", key: USER_COMMENT },
     Property { namespace: XMP, name: "CreatorTool", key: "CreatorTool" },
-    Property { namespace: DUBLIN_CORE, name: "description", key: "description" },
+    Property { namespace: DUBLIN_CORE, name: "description", key: DESCRIPTION },
+    Property { namespace: TIFF, name: "ImageDescription", key: IMAGE_DESCRIPTION },
 ];
 
 /// How far one property is read.
@@ -37,7 +39,7 @@ struct Search {
     end: usize,
 }
 
-/// Adds the texts of a packet, the first of each property; one that is not well-formed has none.
+/// Adds the texts of a packet, the first of each property; one that is not well-formed is passed over.
 pub(super) fn read(packet: &str, texts: &mut Texts) {
     let packet = packet.trim_matches(['\0', '\u{feff}']);
     let assignments = packet.bytes().filter(|byte| *byte == b'=').count();
@@ -50,7 +52,7 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
         Err(roxmltree::Error::NodesLimitReached) => {
             return texts.pass_over("XMP", "it has more elements than the limit, so it is skipped");
         }
-        Err(_) => return,
+        Err(_) => return texts.pass_over_damaged("XMP"),
     };
     let mut searches = [Search::default(); PROPERTIES.len()];
     // One way through, in the order of the packet: a text counts for each property that an element
@@ -106,6 +108,13 @@ mod tests {
         let expected = [text("description", "a lake"), text("CreatorTool", "Draw Things"), text(USER_COMMENT, "{}")];
         assert_eq!(found(&packet(inside)), (expected.to_vec(), 0));
         assert_eq!(found(&packet("<e:UserComment><d:description>both</d:description></e:UserComment>")).0.len(), 2);
+    }
+
+    #[test]
+    fn a_packet_that_is_not_well_formed_is_told_and_tiffs_description_is_one_too() {
+        assert_eq!(found("<x><d:description>a lake</x>"), (Vec::new(), 1));
+        let inside = format!("<t:ImageDescription xmlns:t=\"{TIFF}\">a lake</t:ImageDescription>");
+        assert_eq!(found(&packet(&inside)), (vec![text(IMAGE_DESCRIPTION, "a lake")], 0));
     }
 
     #[test]

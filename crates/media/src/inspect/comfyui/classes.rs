@@ -186,6 +186,7 @@ pub(super) const HAND_MODEL_ON: &[&str] = &[
     "LoraLoader|pysssss",
     "Power Lora Loader (rgthree)",
     "Lora Loader Stack (rgthree)",
+    "Lora Loader (LoraManager)",
     "CR Load LoRA",
     "CR Apply LoRA Stack",
     "ModelSamplingSD3",

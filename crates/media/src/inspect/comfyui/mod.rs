@@ -10,14 +10,14 @@ mod workflow;
 
 use atelier_core::recipe::Rng;
 
-use super::fields::object;
+use super::fields::{is_graph, object};
 use super::settings::{PictureSettings, Tool};
 use super::texts::{GRAPH, Texts, WORKFLOW};
-use super::{a1111, civitai};
+use super::{a1111, civitai, tensor_art};
 use graph::Graph;
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
-    let ran = || texts.all(GRAPH).find_map(|text| Graph::of_prompt(object(text)?));
+    let ran = || texts.all(GRAPH).find_map(graph_that_ran);
     let drawn = || texts.all(WORKFLOW).find_map(|text| workflow::graph(&object(text)?));
     let graph = ran().or_else(drawn)?;
     let mut settings = walk::settings(&graph);
@@ -26,7 +26,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     }
     // Some programs write beside the graph what it came to, in words of their own: there nothing
     // has to be found out.
-    for told in [a1111::read(texts), civitai::extra(texts)].into_iter().flatten() {
+    for told in [a1111::read(texts), civitai::extra(texts), tensor_art::read(texts)].into_iter().flatten() {
         // No words there do not say that there were none.
         let said = |words: Option<String>| words.filter(|it| !it.is_empty());
         let (prompt, negative_prompt) = (said(told.prompt), said(told.negative_prompt));
@@ -35,4 +35,14 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         settings.fill(other);
     }
     Some(PictureSettings { tool: Some(Tool::ComfyUi), rng: Some(Rng::Cpu), ..settings })
+}
+
+/// The graph that ran, also where a saver has kept all of the request, or both graphs, in its place.
+fn graph_that_ran(text: &str) -> Option<Graph> {
+    let map = object(text)?;
+    if is_graph(&map) {
+        return Graph::of_prompt(map);
+    }
+    let inner = ["prompt", "output"].into_iter().filter_map(|key| map.get(key)?.as_object()).find(|inner| is_graph(inner));
+    Graph::of_prompt(inner?.clone())
 }

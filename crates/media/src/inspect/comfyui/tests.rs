@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::classes;
-use crate::inspect::settings::PictureSettings;
+use crate::inspect::settings::{PictureLora, PictureSettings};
 use crate::settings_of_texts;
 
 fn read(graph: &Value) -> PictureSettings {
@@ -285,6 +285,115 @@ fn a_long_text_in_a_subgraph_that_many_nodes_stand_for_is_copied_within_a_bound(
     assert!(listed < 1 << 20, "{listed}");
 }
 
+#[test]
+fn loras_are_read_in_the_forms_of_their_nodes_and_one_that_is_off_changes_nothing() {
+    let lora = |strength: f32, encoder_strength| PictureLora { encoder_strength, ..PictureLora::new("ink".to_owned(), None, strength) };
+    let entry = |on: bool| json!({ "lora_1": { "on": on, "lora": "ink", "strength": 0.8, "strengthTwo": 0.5 }, "lora_2": { "on": false, "lora": "oil", "strength": 1, "strengthTwo": null } });
+    let switched = |switch: &str| json!({ "switch": switch, "lora_name": "ink", "strength_model": 0.8, "strength_clip": 0.8 });
+    let managed = json!([{ "name": "ink", "strength": "0.8", "clipStrength": 0.5, "active": true }, { "name": "oil", "strength": 1, "active": false }]);
+    for (class, inputs, expected) in [
+        ("Power Lora Loader (rgthree)", entry(true), vec![lora(0.8, Some(0.5))]),
+        ("Power Lora Loader (rgthree)", entry(false), vec![]),
+        ("CR Load LoRA", switched("On"), vec![lora(0.8, None)]),
+        ("CR Load LoRA", switched("Off"), vec![]),
+        (
+            "LoraLoader|pysssss",
+            json!({ "lora_name": { "content": "ink", "image": "i.png" }, "strength_model": 0.8, "strength_clip": 0.5 }),
+            vec![lora(0.8, Some(0.5))],
+        ),
+        ("Lora Loader (LoraManager)", json!({ "loras": managed }), vec![lora(0.8, Some(0.5))]),
+        ("Lora Loader (LoraManager)", json!({ "loras": { "__value__": managed } }), vec![lora(0.8, Some(0.5))]),
+    ] {
+        let mut node = inputs.clone();
+        node["model"] = json!(["4", 0]);
+        let settings = read(&graph(&[("3", "model", json!(["50", 0]))], &[("50", class, node)]));
+        assert_eq!((settings.loras, settings.not_understood), (expected, vec![]), "{class}: {inputs}");
+        assert_eq!(settings.model.and_then(|it| it.name).as_deref(), Some("sea.safetensors"));
+    }
+    // What is understood in part stays to be seen.
+    for inputs in [
+        json!({ "lora_1": { "on": true, "lora": "ink", "strength": 0.8, "mood": "calm" } }),
+        json!({ "loras": [{ "name": "ink", "strength": 0.8 }, { "mood": "calm" }] }),
+        json!({ "lora_name": { "content": "ink", "mood": "calm" }, "strength_model": 0.8 }),
+        json!({ "switch": "calm", "lora_name": "ink", "strength_model": 0.8 }),
+    ] {
+        let settings = read(&graph(&[("3", "model", json!(["50", 0]))], &[("50", "CR Load LoRA", inputs.clone())]));
+        assert!(lists(&settings, "calm"), "{inputs}: {settings:?}");
+    }
+}
+
+#[test]
+fn a_graph_within_a_request_or_beside_the_drawn_one_is_read() {
+    let graph = graph(&[], &[]);
+    for whole in [json!({ "prompt": graph, "client_id": "x", "extra_data": {} }), json!({ "output": graph, "workflow": { "nodes": [] } })] {
+        let settings = read(&whole);
+        assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(42), Some((512, 768))), "{whole}");
+    }
+}
+
+/// A drawn node.
+fn drawn(id: u64, class: &str, inputs: &[(&str, u64)], values: &Value) -> Value {
+    let inputs: Vec<Value> = inputs.iter().map(|(name, link)| json!({ "name": name, "link": link })).collect();
+    json!({ "id": id, "type": class, "inputs": inputs, "widgets_values": values })
+}
+
+#[test]
+fn drawn_ways_lead_through_keepers_by_name_and_through_what_passes_on_in_subgraphs() {
+    let mut bypassed = drawn(20, "SomeLatents", &[("samples", 1)], &json!([]));
+    bypassed["mode"] = 4.into();
+    let passing = |nodes: Vec<Value>, links: Value| json!({ "id": "pass", "inputs": [{ "name": "latent" }], "outputs": [{ "name": "LATENT" }], "nodes": nodes, "links": links });
+    let link = |id: u64, from: i64, to: i64| json!({ "id": id, "origin_id": from, "origin_slot": 0, "target_id": to, "target_slot": 0, "type": "LATENT" });
+    for (subgraph, size) in [
+        (passing(vec![bypassed], json!([link(1, -10, 20), link(2, 20, -20)])), Some((512, 768))),
+        (passing(vec![], json!([link(1, -10, -20)])), Some((512, 768))),
+        // A subgraph that goes on in itself comes to an end.
+        (passing(vec![drawn(20, "pass", &[("latent", 1)], &json!([]))], json!([link(1, 20, 20), link(2, 20, -20)])), None),
+    ] {
+        let workflow = json!({
+            "nodes": [
+                drawn(1, "CheckpointLoaderSimple", &[], &json!(["sea.safetensors"])),
+                drawn(2, "SetNode", &[("MODEL", 1)], &json!(["the model"])),
+                drawn(4, "GetNode", &[], &json!(["the model"])),
+                drawn(3, "KSampler", &[("model", 2), ("positive", 3), ("latent_image", 4)], &json!([42, "fixed", 24, 6.0, "euler", "karras", 1.0])),
+                drawn(5, "EmptyLatentImage", &[], &json!([512, 768, 1])),
+                drawn(6, "CLIPTextEncode", &[], &json!(["a lake"])),
+                drawn(57, "pass", &[("latent", 6)], &json!([])),
+                drawn(8, "VAEDecode", &[("samples", 5)], &json!([])),
+                drawn(9, "SaveImage", &[("images", 7)], &json!(["x"])),
+            ],
+            "links": [[1, 1, 0, 2, 0, "MODEL"], [2, 4, 0, 3, 0, "MODEL"], [3, 6, 0, 3, 1, "CONDITIONING"], [4, 57, 0, 3, 2, "LATENT"],
+                [5, 3, 0, 8, 0, "LATENT"], [6, 5, 0, 57, 0, "LATENT"], [7, 8, 0, 9, 0, "IMAGE"]],
+            "definitions": { "subgraphs": [subgraph] },
+        });
+        let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+        assert_eq!(settings.size, size);
+        if size.is_some() {
+            assert_eq!((settings.prompt.as_deref(), settings.seed), (Some("a lake"), Some(42)));
+            assert_eq!(settings.model.and_then(|model| model.name).as_deref(), Some("sea.safetensors"));
+        }
+    }
+}
+
+#[test]
+fn values_of_drawn_nodes_that_nobody_names_are_listed() {
+    let workflow = json!({
+        "nodes": [
+            drawn(1, "Poet", &[], &json!(["calm", "randomize", ["quiet", 1], { "mood": "dusk" }, 77])),
+            drawn(3, "KSampler", &[("positive", 2), ("latent_image", 3)], &json!([42, "fixed", 24, 6.0, "euler", "karras", 1.0, "newer"])),
+            drawn(5, "EmptyLatentImage", &[], &json!([512, 768, 1])),
+            drawn(6, "CLIPTextEncode", &[("text", 1)], &json!(["stale"])),
+            drawn(9, "SaveImage", &[("images", 4)], &json!(["x"])),
+        ],
+        "links": [[1, 1, 0, 6, 0, "STRING"], [2, 6, 0, 3, 0, "CONDITIONING"], [3, 5, 0, 3, 1, "LATENT"], [4, 3, 0, 9, 0, "IMAGE"]],
+    });
+    let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+    assert_eq!((settings.prompt.as_deref(), settings.seed), (None, Some(42)));
+    for value in ["calm", "quiet", "dusk", "77", "newer"] {
+        assert!(lists(&settings, value), "{value}: {:?}", settings.not_understood);
+    }
+    assert!(!lists(&settings, "randomize") && !lists(&settings, "stale"), "{:?}", settings.not_understood);
+}
+
 /// Each input that a known class reads, and some that no class does.
 fn all_inputs() -> Vec<&'static str> {
     let lists = [classes::VALUES, classes::ENCODERS];
@@ -330,6 +439,13 @@ fn all_inputs() -> Vec<&'static str> {
         "start_at_step",
         "end_at_step",
         "eta",
+        "switch",
+        "loras",
+        "lora_1",
+        "resolution",
+        "input_mode",
+        "text_a",
+        "clean_whitespace",
     ];
     let mut all: Vec<&str> = texts.chain(others).filter(|name| !name.is_empty()).collect();
     all.sort_unstable();
@@ -351,7 +467,16 @@ fn all_classes() -> Vec<&'static str> {
     all.extend(classes::JOINS.iter().map(|it| it.class));
     all.extend(classes::WHOLE_LOADERS.iter().map(|it| it.class));
     all.extend(classes::MODEL_FILES.iter().chain(classes::HAND_LATENTS_ON).chain(classes::SIGMAS).chain(classes::SAMPLERS).map(|it| it.0));
-    all.extend(["SaveImage", "CR LoRA Stack", "LoRA Stacker", "ImpactSwitch", "Any Switch (rgthree)", "FaceDetailer", "Unknown"]);
+    all.extend([
+        "SaveImage",
+        "ComfySwitchNode",
+        "CR LoRA Stack",
+        "LoRA Stacker",
+        "ImpactSwitch",
+        "Any Switch (rgthree)",
+        "FaceDetailer",
+        "Unknown",
+    ]);
     all
 }
 
@@ -365,10 +490,16 @@ proptest! {
         output in 0..8_u64,
         place in proptest::sample::select(vec![("6", "text"), ("3", "seed"), ("3", "steps"), ("3", "cfg"), ("3", "model"), ("3", "positive"),
             ("3", "negative"), ("3", "latent_image"), ("3", "sampler_name"), ("5", "width"), ("6", "clip"), ("4", "ckpt_name"), ("8", "vae")]),
-        is_text in any::<bool>(),
+        kind in 0..4_u8,
     ) {
         let mark = |index: usize| 7_700_001 + index as u64;
-        let value = |index: usize| if is_text { Value::from(format!("w{}", mark(index))) } else { Value::from(mark(index)) };
+        let value = |index: usize| match kind {
+            0 => Value::from(mark(index)),
+            1 => Value::from(format!("w{}", mark(index))),
+            // Lists and objects, as the program wraps them.
+            2 => json!([mark(index), "x", true]),
+            _ => json!({ "__value__": [format!("w{}", mark(index))] }),
+        };
         let own: Map<String, Value> = inputs.iter().enumerate().map(|(index, name)| ((*name).to_owned(), value(index))).collect();
         let graph = graph(&[(place.0, place.1, json!(["50", output]))], &[("50", class, Value::Object(own))]);
         let settings = PictureSettings { raw_texts: Vec::new(), ..read(&graph) };
@@ -377,6 +508,40 @@ proptest! {
         for (index, name) in inputs.iter().enumerate() {
             let is_told = told.contains(&mark(index).to_string());
             prop_assert!(is_told, "{class} at {place:?}: {name} = {} is nowhere in {told}", mark(index));
+        }
+    }
+
+    /// The same of drawn nodes, whose values have no names, but for those of the interface.
+    #[test]
+    fn each_value_of_a_drawn_node_on_the_way_is_in_a_field_or_listed(
+        class in proptest::sample::select(all_classes()),
+        count in 1..12_usize,
+        output in 0..4_u64,
+        place in 10..15_u64,
+        is_text in any::<bool>(),
+    ) {
+        const WITH_INTERFACE: [&str; 5] = ["PrimitiveNode", "PrimitiveInt", "PrimitiveFloat", "RandomNoise", "SaveImage"];
+        prop_assume!(!WITH_INTERFACE.contains(&class));
+        let mark = |index: usize| 7_700_001 + index as u64;
+        let value = |index: usize| if is_text { Value::from(format!("w{}", mark(index))) } else { Value::from(mark(index)) };
+        let values: Vec<Value> = (0..count).map(value).collect();
+        let link = |id: u64, from: u64, to: u64| if id == place { json!([id, 50, output, to, 0, "X"]) } else { json!([id, from, 0, to, 0, "X"]) };
+        let workflow = json!({
+            "nodes": [
+                drawn(3, "KSampler", &[("model", 10), ("positive", 11), ("latent_image", 12)], &json!([42, "fixed", 24, 6.0, "euler", "karras", 1.0])),
+                drawn(4, "CheckpointLoaderSimple", &[], &json!(["sea.safetensors"])),
+                drawn(5, "EmptyLatentImage", &[], &json!([512, 768, 1])),
+                drawn(6, "CLIPTextEncode", &[("text", 13), ("clip", 14)], &json!(["a lake"])),
+                drawn(7, "PrimitiveString", &[], &json!(["a lake"])),
+                drawn(9, "SaveImage", &[("images", 15)], &json!(["x"])),
+                drawn(50, class, &[], &Value::from(values)),
+            ],
+            "links": [link(10, 4, 3), link(11, 6, 3), link(12, 5, 3), link(13, 7, 6), link(14, 4, 6), link(15, 3, 9)],
+        });
+        let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+        let told = format!("{:?}", PictureSettings { raw_texts: Vec::new(), ..settings });
+        for index in 0..count {
+            prop_assert!(told.contains(&mark(index).to_string()), "{class} at {place}: {} is nowhere in {told}", mark(index));
         }
     }
 }

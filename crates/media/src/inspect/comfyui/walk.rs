@@ -4,18 +4,20 @@
 //! Only nodes of [`classes`] are gone through, each by what it is known to hand on; what another
 //! node computes is not understood. Every value of every node on the way is in a field or listed.
 
+mod loras;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
 use atelier_language::tr;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::classes::{self, Join, Parts, WholeLoader};
 use super::graph::{Graph, Link, Node, as_link};
 use crate::inspect::a1111;
-use crate::inspect::fields::{decimal, shown, whole};
-use crate::inspect::settings::{PictureLora, PictureModel, PictureSettings};
+use crate::inspect::fields::{bounded, decimal, shown, whole};
+use crate::inspect::settings::{PictureModel, PictureSettings};
 
 /// Nodes that are gone through on the way to one thing.
 const MAX_HOPS: usize = 256;
@@ -25,12 +27,10 @@ const MAX_DEPTH: usize = 64;
 const MAX_SAMPLERS: usize = 64;
 /// LoRAs on the way to one sampler after which no others are taken.
 const MAX_LORAS: usize = 256;
-/// Entries of one node with a list of LoRAs.
-const MAX_STACKED: usize = 64;
 /// Texts that one node joins.
 const MAX_PARTS: usize = 64;
-/// Characters of a value that is only listed.
-const MAX_SHOWN: usize = 400;
+/// Bytes of a value that is only listed.
+const MAX_SHOWN: usize = 1000;
 
 /// Settings of the picture that the graph saves. Where it saves several that differ, what they
 /// share.
@@ -107,7 +107,7 @@ fn latent_of(node: &Node) -> Option<(&'static str, Link<'_>)> {
 /// Every node by class and values, of a graph that makes no picture that is understood.
 fn all_nodes(graph: &Graph) -> Vec<(String, String)> {
     let listed = |(id, node): (&str, &Node)| {
-        let line = line_of(node, |name, value| !value.is_array() && !classes::is_without_meaning(name, &shown(value)));
+        let line = line_of(node, |name, value| !classes::is_without_meaning(name, &shown(value)));
         (format!("{} (node {id})", node.class), line)
     };
     graph.iter().map(listed).collect()
@@ -122,7 +122,7 @@ fn line_of(node: &Node, mut is_listed: impl FnMut(&str, &Value) -> bool) -> Stri
         }
         let comma = if line.is_empty() { "" } else { ", " };
         line.extend([comma, name, ": "]);
-        line.extend(shown(value).chars().take(MAX_SHOWN));
+        line.push_str(&bounded(&shown(value), MAX_SHOWN));
         if line.len() > 16 * MAX_SHOWN {
             line.push_str("...");
             break;
@@ -150,7 +150,7 @@ impl PictureSettings {
 
 /// The beginning of a value.
 fn begin_of(value: &impl fmt::Debug) -> String {
-    format!("{value:?}").chars().take(MAX_SHOWN).collect()
+    bounded(&format!("{value:?}"), MAX_SHOWN)
 }
 
 /// The way back from one sampler.
@@ -222,7 +222,12 @@ impl<'a> Walk<'a> {
     fn behind(&mut self, link: Link<'a>) -> Link<'a> {
         let mut link = link;
         for _ in 0..MAX_DEPTH {
-            let Some(next) = self.passed_on(link).and_then(|input| self.link(link.node, &input)) else { return link };
+            let before = self.used.len();
+            let Some(next) = self.passed_on(link).and_then(|input| self.link(link.node, &input)) else {
+                // A choice of what is not there stays to be listed.
+                self.used.truncate(before);
+                return link;
+            };
             if !self.graph.walk(1) {
                 return link;
             }
@@ -304,7 +309,11 @@ impl<'a> Walk<'a> {
             }
         };
         let trims = match join.trims_by {
-            Some(switch) if has(switch) => matches!(shown(&*self.value(id, switch, depth)?).as_str(), "true"),
+            Some(switch) if has(switch) => match shown(&*self.value(id, switch, depth)?).as_str() {
+                "true" => true,
+                "false" => false,
+                _ => return None,
+            },
             _ => false,
         };
         if names.is_empty() {
@@ -336,7 +345,9 @@ impl<'a> Walk<'a> {
         let graph = self.graph;
         self.take(id, input, |value| {
             // Some loaders have the name with its picture.
-            graph.copy(value.get("content").unwrap_or(value).as_str()?)
+            let is_with_picture = |map: &&Map<String, Value>| map.keys().all(|key| ["content", "image", "title"].contains(&key.as_str()));
+            let named = value.as_object().filter(is_with_picture).and_then(|map| map.get("content"));
+            graph.copy(named.unwrap_or(value).as_str()?)
         })
     }
 
@@ -572,89 +583,6 @@ impl<'a> Walk<'a> {
             }
             id = link.node;
         }
-    }
-
-    /// LoRAs of one node, which may have several: `lora_name`, `lora_01` with `strength_01`,
-    /// `lora_1: {on, lora, strength}`, or a list from another node.
-    fn loras(&mut self, id: &'a str) -> Vec<PictureLora> {
-        let Some(node) = self.node(id) else { return Vec::new() };
-        let mut loras = self.stacked(id);
-        for (input, value) in &node.inputs {
-            let found = match value {
-                Value::Object(map) if input.starts_with("lora_") => {
-                    let name = map.get("lora").and_then(Value::as_str);
-                    let found = name.zip(map.get("strength").and_then(decimal)).map(|(name, strength)| (name.to_owned(), strength));
-                    // One that is off changes nothing.
-                    let is_off = map.get("on") == Some(&Value::Bool(false));
-                    if is_off || found.is_some() {
-                        self.used.push((id, input));
-                    }
-                    found.filter(|_| !is_off)
-                }
-                _ if input == "lora_name" => self.lora(id, input, &["strength_model", "lora_model_strength", "strength"]),
-                Value::String(_) => {
-                    let number = input.strip_prefix("lora_").filter(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()));
-                    number.and_then(|number| self.lora(id, input, &[&format!("strength_{number}")]))
-                }
-                _ => None,
-            };
-            loras.extend(found.filter(|(name, _)| name != "None").map(|(name, strength)| PictureLora::new(name, None, strength)));
-        }
-        if let Some(lora) = loras.last_mut() {
-            for input in ["strength_clip", "lora_clip_strength"] {
-                lora.encoder_strength =
-                    self.take(id, input, decimal).filter(|strength| *strength != lora.strength).or(lora.encoder_strength);
-            }
-        }
-        loras
-    }
-
-    /// A LoRA by its input, with the first strength that is there; neither counts as used without
-    /// the other.
-    fn lora(&mut self, id: &'a str, input: &str, strengths: &[&str]) -> Option<(String, f32)> {
-        let before = self.used.len();
-        let found = self.text(id, input).zip(strengths.iter().find_map(|strength| self.decimal(id, strength)));
-        if found.is_none() {
-            self.used.truncate(before);
-        }
-        found
-    }
-
-    /// LoRAs of the lists that a node takes: `CR LoRA Stack`, `LoRA Stacker`.
-    fn stacked(&mut self, id: &'a str) -> Vec<PictureLora> {
-        let (mut loras, mut id) = (Vec::new(), id);
-        for _ in 0..MAX_DEPTH {
-            let Some(link) = self.link(id, "lora_stack") else { break };
-            id = link.node;
-            let Some(node) = self.node(id).filter(|node| ["CR LoRA Stack", "LoRA Stacker"].contains(&node.class.as_str())) else { break };
-            if !self.graph.walk(1 + MAX_STACKED) {
-                break;
-            }
-            let count = self.whole(id, "lora_count").unwrap_or(MAX_STACKED);
-            let is_simple = self.text(id, "input_mode").is_none_or(|mode| mode == "simple");
-            let weights = if is_simple { ["model_weight", "lora_wt"] } else { ["model_str", "model_weight"] };
-            let mut own = Vec::new();
-            for n in 1..=count.min(MAX_STACKED) {
-                let has = |name: &str| node.inputs.contains_key(name);
-                let (name, switch) = (format!("lora_name_{n}"), format!("switch_{n}"));
-                if !has(&name) {
-                    continue;
-                }
-                let is_off = has(&switch) && self.text(id, &switch).as_deref() != Some("On");
-                let is_none = is_off || node.inputs.get(&name).and_then(Value::as_str) == Some("None");
-                let strengths = weights.map(|weight| format!("{weight}_{n}"));
-                if is_none {
-                    for input in node.inputs.keys().filter(|input| input.ends_with(&format!("_{n}"))) {
-                        self.used.push((id, input));
-                    }
-                } else if let Some((name, strength)) = self.lora(id, &name, &strengths.each_ref().map(String::as_str)) {
-                    let encoder_strength = self.take(id, &format!("clip_weight_{n}"), decimal).filter(|it| *it != strength);
-                    own.push(PictureLora { encoder_strength, ..PictureLora::new(name, None, strength) });
-                }
-            }
-            loras.splice(0..0, own);
-        }
-        loras
     }
 
     /// The way of the latents: the size of empty ones, or the picture that they are of.

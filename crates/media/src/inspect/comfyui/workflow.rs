@@ -1,11 +1,12 @@
 //! The graph as it was drawn, in the form of the graph that runs. The values of a node have no
 //! names in it: those of well-known nodes are known here, others are left out.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::graph::{Graph, MAX_NODES, Node};
+use super::graph::{Graph, MAX_NODES, Node, as_link};
 use crate::inspect::fields::{bounded, shown};
 
 /// Names of a node's values in their order; `""` is one that belongs to the interface.
@@ -73,6 +74,9 @@ const VALUES: &[(&str, &[&str])] = &[
 /// Modes of a node that does not run, and of one that is passed through.
 const MUTED: u64 = 2;
 const BYPASSED: u64 = 4;
+/// Nodes that keep what comes in by a name of theirs, and nodes that bring it to elsewhere.
+const KEEPERS: [&str; 2] = ["SetNode", "easy setNode"];
+const BRINGERS: [&str; 2] = ["GetNode", "easy getNode"];
 /// Ids in a subgraph that stand for what comes in and what goes out.
 const FROM_OUTSIDE: &str = "-10";
 const TO_OUTSIDE: &str = "-20";
@@ -82,8 +86,15 @@ const MAX_UNNAMED_BYTES: usize = 60;
 const MAX_PROMOTED: usize = 64;
 /// Bytes of values that are copied: a subgraph's once for each node that stands for it.
 const MAX_COPIED: usize = 32 << 20;
-/// Subgraphs within each other, and nodes in a row that only pass on.
+/// Subgraphs within each other.
 const MAX_DEPTH: usize = 16;
+/// Nodes and borders of subgraphs in a row that only pass on.
+const MAX_PASSED: usize = 64;
+/// Steps on all ways together: an input that is looked at, or [`STEP_BYTES`] that are copied.
+const MAX_STEPS: usize = 1 << 20;
+const STEP_BYTES: usize = 16;
+/// What becomes of a seed after a picture: values of the interface.
+const AFTER_A_PICTURE: [&str; 4] = ["fixed", "randomize", "increment", "decrement"];
 
 /// A drawn graph; `None` where it is none.
 pub(super) fn graph(map: &Map<String, Value>) -> Option<Graph> {
@@ -91,9 +102,11 @@ pub(super) fn graph(map: &Map<String, Value>) -> Option<Graph> {
     let definitions = map.get("definitions").and_then(|it| it.get("subgraphs")).and_then(Value::as_array);
     let named = definitions.into_iter().flatten().filter_map(|it| Some((it.get("id")?.as_str()?, Level::of(it.as_object()?))));
     let subgraphs = named.take(MAX_NODES).collect();
-    let mut drawing = Drawing { subgraphs: &subgraphs, nodes: BTreeMap::new(), left: MAX_NODES, bytes_left: MAX_COPIED };
+    let mut drawing =
+        Drawing { subgraphs: &subgraphs, nodes: BTreeMap::new(), left: MAX_NODES, bytes_left: MAX_COPIED, steps: Cell::new(MAX_STEPS) };
     drawing.add(&Level::of(map), "", &[], &BTreeMap::new());
-    Graph::of_nodes(drawing.nodes, drawing.left == 0)
+    let is_cut = drawing.left == 0 || drawing.steps.get() == 0;
+    Graph::of_nodes(drawing.nodes, is_cut)
 }
 
 /// An end of a link: a node, and the index of its output.
@@ -117,15 +130,17 @@ struct Level<'a> {
     /// Of these, in their order, those that a node within has a value of its own for: a node that
     /// stands for the subgraph has the values that count.
     promoted: Vec<&'a str>,
-    /// Where each output comes from.
-    outputs: BTreeMap<u64, End>,
+    /// What each output brings.
+    outputs: BTreeMap<u64, Drawn<'a>>,
+    /// The link that comes into the node that keeps it, by name.
+    kept: BTreeMap<&'a str, u64>,
 }
 
 impl<'a> Level<'a> {
     fn of(map: &'a Map<String, Value>) -> Self {
         let list = |key: &str| map.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let links: BTreeMap<u64, Drawn<'a>> = list("links").iter().filter_map(link).collect();
-        let ends = links.values().filter(|link| link.to.0 == TO_OUTSIDE).map(|link| (link.to.1, link.from.clone())).collect();
+        let ends = links.values().filter(|link| link.to.0 == TO_OUTSIDE).map(|link| (link.to.1, link.clone())).collect();
         let nodes: BTreeMap<String, &'a Value> = list("nodes").iter().filter_map(|node| Some((id_of(node.get("id")?)?, node))).collect();
         let inputs: Vec<&'a str> =
             list("inputs").iter().map(|input| input.get("name").and_then(Value::as_str).unwrap_or_default()).collect();
@@ -136,7 +151,9 @@ impl<'a> Level<'a> {
         let of_values: BTreeSet<u64> =
             links.values().filter(|link| link.from.0 == FROM_OUTSIDE && is_value(&link.to)).map(|link| link.from.1).collect();
         let promoted = inputs.iter().zip(0..).filter(|(_, index)| of_values.contains(index)).map(|(name, _)| *name).collect();
-        Self { nodes, links, inputs, promoted, outputs: ends }
+        let keepers = list("nodes").iter().filter(|node| is_one_of(node, &KEEPERS));
+        let kept = keepers.filter_map(|node| Some((kept_name(node)?, slots(node).iter().find_map(|slot| slot.get("link")?.as_u64())?)));
+        Self { inputs, promoted, outputs: ends, kept: kept.collect(), nodes, links }
     }
 
     /// The values that a node which stands for this subgraph gives to what comes in, by name. Where
@@ -175,6 +192,8 @@ struct Drawing<'a> {
     left: usize,
     /// Bytes that may still be copied.
     bytes_left: usize,
+    /// Steps that may still be taken on the ways of links.
+    steps: Cell<usize>,
 }
 
 impl<'a> Drawing<'a> {
@@ -225,35 +244,69 @@ impl<'a> Drawing<'a> {
     }
 
     /// What a link brings: `[id, output]`, or the value that a subgraph is given.
-    fn source(&self, link: &Drawn<'_>, level: &Level<'_>, prefix: &str, inputs: &BTreeMap<u64, Value>) -> Option<Value> {
-        let mut link = link;
-        for _ in 0..MAX_DEPTH {
+    fn source<'l>(&'l self, link: &'l Drawn<'l>, level: &'l Level<'l>, prefix: &str, inputs: &BTreeMap<u64, Value>) -> Option<Value> {
+        let (mut link, mut level, mut prefix) = (link, level, prefix.to_owned());
+        // The nodes that stand for the subgraphs which the way has come into, each with its level.
+        let mut hosts: Vec<(&Level<'_>, String, &Value)> = Vec::new();
+        for _ in 0..MAX_PASSED {
             let (id, output) = &link.from;
             if id == FROM_OUTSIDE {
-                return inputs.get(output).cloned();
+                let Some((outer, outer_prefix, host)) = hosts.pop() else { return inputs.get(output).cloned() };
+                if !self.walks(slots(host).len()) {
+                    return None;
+                }
+                let name = *level.inputs.get(usize::try_from(*output).ok()?)?;
+                let slot = slots(host).iter().find(|slot| slot.get("name").and_then(Value::as_str) == Some(name));
+                let Some(next) = slot.and_then(|slot| outer.link(slot)) else {
+                    let bytes = bytes_of(host.get("widgets_values").unwrap_or(&Value::Null));
+                    if !self.walks(bytes / STEP_BYTES) {
+                        return None;
+                    }
+                    return level.input_values(host).get(name).cloned();
+                };
+                (link, level, prefix) = (next, outer, outer_prefix);
+                continue;
             }
-            let node = level.nodes.get(id)?;
-            if node.get("mode").and_then(Value::as_u64) != Some(BYPASSED) {
-                let (id, output) = self.end(node, format!("{prefix}{id}"), *output)?;
-                return Some(Value::from(vec![Value::from(id), Value::from(output)]));
+            let node = *level.nodes.get(id)?;
+            if !self.walks(slots(node).len() + (prefix.len() + id.len()) / STEP_BYTES) {
+                return None;
             }
-            // Of a node that is passed through, what comes in of the same type goes out.
-            link = slots(node).iter().filter_map(|slot| level.link(slot)).find(|it| it.kind == link.kind)?;
+            let inner = node.get("type").and_then(Value::as_str).and_then(|class| self.subgraphs.get(class));
+            let next = if is_one_of(node, &BRINGERS) {
+                level.links.get(level.kept.get(kept_name(node)?)?)
+            } else if is_one_of(node, &KEEPERS) {
+                slots(node).iter().find_map(|slot| level.link(slot))
+            } else if node.get("mode").and_then(Value::as_u64) == Some(BYPASSED) {
+                // Of a node that is passed through, what comes in of the same type goes out.
+                slots(node).iter().filter_map(|slot| level.link(slot)).find(|it| it.kind == link.kind)
+            } else if let Some(inner) = inner {
+                hosts.push((level, prefix.clone(), node));
+                prefix = format!("{prefix}{id}:");
+                level = inner;
+                inner.outputs.get(output)
+            } else {
+                return Some(Value::from(vec![Value::from(format!("{prefix}{id}")), Value::from(*output)]));
+            };
+            link = next?;
         }
         None
     }
 
-    /// The node that an output comes from, which may be in a subgraph that the node stands for.
-    fn end(&self, node: &Value, id: String, output: u64) -> Option<End> {
-        let (mut node, mut id, mut output) = (node, id, output);
-        for _ in 0..=MAX_DEPTH {
-            let Some(inner) = self.subgraphs.get(node.get("type")?.as_str()?) else { return Some((id, output)) };
-            let (from, inner_output) = inner.outputs.get(&output)?;
-            node = inner.nodes.get(from)?;
-            (id, output) = (format!("{id}:{from}"), *inner_output);
-        }
-        None
+    /// Takes one and so many further steps; false where there are no more.
+    fn walks(&self, further: usize) -> bool {
+        let left = self.steps.get().checked_sub(1 + further);
+        self.steps.set(left.unwrap_or_default());
+        left.is_some()
     }
+}
+
+fn is_one_of(node: &Value, classes: &[&str]) -> bool {
+    node.get("type").and_then(Value::as_str).is_some_and(|class| classes.contains(&class))
+}
+
+/// The name by which a node keeps what comes in, or brings what another one keeps.
+fn kept_name(node: &Value) -> Option<&str> {
+    node.get("widgets_values")?.get(0)?.as_str()
 }
 
 /// Bytes that a copy of a value takes, about.
@@ -308,8 +361,19 @@ fn values(node: &Value, class: &str) -> Map<String, Value> {
                 let names: Vec<&str> = slots(node).iter().filter_map(|slot| slot.get("widget")?.get("name")?.as_str()).collect();
                 if names.len() == values.len() { names } else { Vec::new() }
             });
-            let named = names.iter().zip(values).filter(|(name, _)| !name.is_empty());
-            named.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+            let named = values.iter().enumerate().filter_map(|(index, value)| {
+                let name = match names.get(index) {
+                    Some(name) if name.is_empty() => return None,
+                    Some(name) => (*name).to_owned(),
+                    None if value.as_str().is_some_and(|it| AFTER_A_PICTURE.contains(&it)) => return None,
+                    // What it is, the drawing does not tell.
+                    None => format!("widgets_values[{index}]"),
+                };
+                // A list of a text and a number would be a link.
+                let literal = if as_link(value).is_some() { Value::from(value.to_string()) } else { value.clone() };
+                Some((name, literal))
+            });
+            named.collect()
         }
         _ => Map::new(),
     }
