@@ -111,7 +111,7 @@ const NAMED: [(&str, Ending); 12] = [
     (".boft_R", Unknown("BOFT")),
 ];
 
-/// How XLabs' trainer ends the names of its layers in a block of two streams; the number is the
+/// How `XLabs`' trainer ends the names of its layers in a block of two streams; the number is the
 /// stream's, and stays a part of the layer's name.
 const OF_STREAMS: [&str; 2] = ["_lora1", "_lora2"];
 const HALVES_OF_STREAMS: [(&str, Ending); 2] = [(".down.weight", DOWN), (".up.weight", UP)];

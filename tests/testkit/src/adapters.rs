@@ -163,7 +163,7 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
     Ok(files)
 }
 
-/// Writes a LoRA as XLabs' trainer does for the first blocks of the Flux at `base`, which has F16
+/// Writes a LoRA as `XLabs`' trainer does for the first blocks of the Flux at `base`, which has F16
 /// matrices, into `dir`, and the module with its change.
 ///
 /// # Errors

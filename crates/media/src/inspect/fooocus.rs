@@ -1,6 +1,6 @@
 //! Fooocus: JSON or A1111's text in `parameters`, with its scheme beside it; in JPEG and WebP in
 //! `UserComment` and `MakerNote`. Early versions wrote JSON with the words of the interface into
-//! `Comment`. RuinedFooocus, which began as a copy of it, writes JSON with words of its own.
+//! `Comment`. `RuinedFooocus`, which began as a copy of it, writes JSON with words of its own.
 
 use atelier_core::recipe::Rng;
 use serde_json::Value;
