@@ -40,7 +40,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
         has_chosen_words: it.flag("words_are_chosen") == Some(true),
         width: it.within("width", SIDES),
         height: it.within("height", SIDES),
-        seed: it.whole("seed"),
+        seed: it.seed("seed"),
         pictures: it.within("batch_count", PICTURES),
         clip_skip: it.whole("clip_skip").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1),
         is_shaped_as_start: true,

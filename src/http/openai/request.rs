@@ -99,7 +99,7 @@ pub(super) fn read(mut fields: Fields, images: Vec<Bytes>, mask: Option<Bytes>, 
         prompt: it.text("prompt").unwrap_or_default(),
         negative_prompt: it.text("negative_prompt").unwrap_or_default(),
         pictures: it.within("n", PICTURES),
-        seed: it.whole("seed"),
+        seed: it.seed("seed"),
         steps: it.within("steps", STEPS),
         is_shaped_as_start: true,
         ..Wish::default()

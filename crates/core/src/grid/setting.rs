@@ -123,7 +123,7 @@ impl SettingName {
             let sentence = notes.first().map(|note| note.trim_end_matches('.').to_lowercase()).unwrap_or_default();
             return Err(GridError::new(format!("the {} cannot be {text} ({sentence}); choose another value", self.label)));
         }
-        if self.key == "seed" && recipe.seed < 0 {
+        if self.key == "seed" && recipe.seed.is_none() {
             return Err(GridError::new("a random seed compares nothing; name seeds, as in seed=1..4"));
         }
         Ok(recipe)

@@ -53,6 +53,7 @@ struct JournaledJob {
     group: Option<i64>,
     #[serde(skip_serializing_if = "String::is_empty")]
     owner: String,
+    /// The bits of the seed, as the database has them.
     first_seed: Option<i64>,
     crashes: u32,
     reason: Option<String>,
