@@ -105,6 +105,9 @@ impl SettingName {
         if !fields.contains_key(part) {
             return Err(GridError::new(format!("the {} has no part \"{part}\"; choose one of {}", self.name(), names(&fields))));
         }
+        if (self.key, part) == ("seed_blend", "seed") && value.as_i64().is_some_and(i64::is_negative) {
+            return Err(random_seed());
+        }
         fields.insert(part.to_owned(), value);
         Ok(Value::Object(fields))
     }
@@ -124,10 +127,14 @@ impl SettingName {
             return Err(GridError::new(format!("the {} cannot be {text} ({sentence}); choose another value", self.label)));
         }
         if self.key == "seed" && recipe.seed.is_none() {
-            return Err(GridError::new("a random seed compares nothing; name seeds, as in seed=1..4"));
+            return Err(random_seed());
         }
         Ok(recipe)
     }
+}
+
+fn random_seed() -> GridError {
+    GridError::new("a random seed compares nothing; name seeds, as in seed=1..4")
 }
 
 fn names(fields: &Map<String, Value>) -> String {

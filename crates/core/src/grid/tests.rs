@@ -125,6 +125,7 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
         ("step=4", "did you mean steps?"),
         ("sampler=fast", "cannot be \"fast\""),
         ("seed=-1", "random seed"),
+        ("seed_blend.seed=-1", "random seed"),
         ("seed=18446744073709551616", "cannot be"),
         ("size=big", "is no size"),
         ("size=1x1", "is no size"),
