@@ -51,7 +51,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use atelier::gui::shared::Screen;
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe, Seed};
 use atelier_engine::simulate_devices;
 use atelier_library::Builtin;
 use testkit::tiny;
@@ -75,7 +75,7 @@ struct Model {
 
 impl Model {
     fn with(&self, prompt: &str, seed: i64) -> Recipe {
-        Recipe { prompt: prompt.into(), seed: seed.unsigned_abs() as i64, ..self.recipe.clone() }
+        Recipe { prompt: prompt.into(), seed: Some(Seed(seed.unsigned_abs())), ..self.recipe.clone() }
     }
 
     fn threads(&self) -> u32 {

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use atelier_core::recipe::{FileRole, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, PlacementText, Recipe, Seed};
 use atelier_engine::{End, Event, Handle, Peak, PreviewOptions, Task, simulate_devices, start};
 use atelier_library::Builtin;
 use testkit::tiny;
@@ -27,7 +27,7 @@ fn main() -> Outcome<()> {
 
     let files = tiny::zimage(&folder, &tiny::Options::default())?;
     let files = [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)].into_iter().collect();
-    let base = Recipe { steps: 1, seed: 1, guidance: 1.0, ..Recipe::default() };
+    let base = Recipe { steps: 1, seed: Some(Seed(1)), guidance: 1.0, ..Recipe::default() };
     let mut models = vec![("tiny Z-Image, 64 x 64", Recipe { files, width: 64, height: 64, ..base.clone() })];
     if let Ok(builtin) = Builtin::find() {
         let mut recipe = base.clone();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier::gui::theme;
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{Recipe, Rgb8, Seed};
 use atelier_engine::{End, Event, Handle, PreviewOptions, Task, start};
 use atelier_library::Builtin;
 use atelier_media::{Metadata, write_picture};
@@ -93,8 +93,8 @@ fn main() -> Outcome<()> {
 
 /// What the model can paint.
 fn model_cells(builtin: &Builtin) -> Vec<Cell> {
-    let cell = |(seed, prompt): (i64, &str)| {
-        let mut recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
+    let cell = |(seed, prompt): (u64, &str)| {
+        let mut recipe = Recipe { prompt: prompt.into(), seed: Some(Seed(seed)), ..Recipe::default() };
         builtin.apply(&mut recipe);
         Cell { recipe, caption: prompt.to_owned() }
     };
@@ -104,7 +104,7 @@ fn model_cells(builtin: &Builtin) -> Vec<Cell> {
 /// The schedules at each step after which they can change, and how many those are: from no step,
 /// where only the words after the change are read, to all of them.
 fn schedule_cells(builtin: &Builtin) -> (usize, Vec<Cell>) {
-    let mut usual = Recipe { seed: 4, ..Recipe::default() };
+    let mut usual = Recipe { seed: Some(Seed(4)), ..Recipe::default() };
     builtin.apply(&mut usual);
     let steps = usual.steps_in_pass(0);
     let cell = |schedule: &str, done: u32| {

@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8, Seed};
 use atelier_library::{Builtin, MANIFEST, check_files};
 use support::engine::Engine;
 
@@ -67,7 +67,7 @@ fn each_example_is_what_it_makes_of_that_prompt_and_seed() {
         let file = builtin.example_file(example).unwrap();
         let mut recipe = Recipe::default();
         builtin.apply(&mut recipe);
-        recipe = Recipe { prompt: example.prompt.clone(), seed: example.seed.unwrap(), threads: Some(2), ..recipe };
+        recipe = Recipe { prompt: example.prompt.clone(), seed: Some(example.seed.unwrap()), threads: Some(2), ..recipe };
         let said = engine.run(&recipe);
         let [picture] = said.pictures().try_into().unwrap_or_else(|_| panic!("{:?}", said.end()));
         let shown = atelier_media::read_image(&ImageSource::File(file)).unwrap();
@@ -85,7 +85,7 @@ fn paint(engine: &Engine, builtin: &Builtin, prompt: &str, negative_prompt: &str
     let mut recipe = Recipe::default();
     builtin.apply(&mut recipe);
     recipe = Recipe { prompt: prompt.into(), negative_prompt: negative_prompt.into(), threads: Some(2), ..recipe };
-    recipe = Recipe { width: 128, height: 128, seed: 1, batch_count: SEEDS, ..recipe };
+    recipe = Recipe { width: 128, height: 128, seed: Some(Seed(1)), batch_count: SEEDS, ..recipe };
     let said = engine.run(&recipe);
     let pictures: Vec<Rgb8> = said.pictures().into_iter().map(|picture| picture.image.as_ref().clone()).collect();
     assert_eq!(pictures.len(), SEEDS as usize, "{:?}", said.end());

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, Seed};
 use atelier_engine::{End, Event, Handle, JobId, JobPhase, PreviewOptions, Task, start};
 use support::handle::WatchedHandle;
 use support::lender::Server;
@@ -237,9 +237,9 @@ fn a_cancel_is_seen_wherever_a_job_is() {
         let job = engine.submit(recipe, None);
         assert!(matches!(engine.end_of(job), End::Done { .. }));
     }
-    let busy = engine.submit(&Recipe { seed: 2, ..lender }, Some((held, Then::Hold)));
+    let busy = engine.submit(&Recipe { seed: Some(Seed(2)), ..lender }, Some((held, Then::Hold)));
     drop(engine.wait("a lender at work", |state| state.is_held));
-    let job = engine.submit(&Recipe { seed: 2, ..borrower }, None);
+    let job = engine.submit(&Recipe { seed: Some(Seed(2)), ..borrower }, None);
     drop(engine.wait("the borrower", |state| state.events.iter().any(|event| matches!(event, Event::Begin { job: it, .. } if *it == job))));
     engine.cancel(job);
     times.push(("waiting for a lender".into(), engine.cancel_time(job, "waiting for a lender")));

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use atelier_core::canvas::{DocumentContent, TileImage};
 use atelier_core::paths::Paths;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_media::canvas_file::write_canvas;
 use atelier_studio::results::store_picture;
 use desktop::Desktop;
@@ -43,7 +43,7 @@ fn open(home: &Path) -> Result<(Desktop, Area)> {
     store_picture(
         &home.join("Pictures/Atelier"),
         &recipe,
-        PictureInfo { index: 0, seed: 9, cpu_math: None, merged_loras: false },
+        PictureInfo { index: 0, seed: Some(Seed(9)), cpu_math: None, merged_loras: false },
         &[],
         &pixels,
     )?;

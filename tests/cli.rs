@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Line, Outcome, Phase, Plan};
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::{FileRole, ImageSource};
+use atelier_core::recipe::{FileRole, ImageSource, Seed, SeedNumber};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 use support::{files, folder, tiny};
@@ -68,7 +68,7 @@ fn a_prompt_becomes_a_picture_file_that_tells_how_it_was_made() {
         let (_, path) = all.iter().find(|(_, path)| path.file_name().unwrap() == name && path.metadata().unwrap().len() == bytes)?;
         Some(path.to_path_buf())
     });
-    assert_eq!((restored.recipe.files, restored.recipe.seed, restored.missing.len()), (files(), 42, 0));
+    assert_eq!((restored.recipe.files, restored.recipe.seed, restored.missing.len()), (files(), Some(Seed(42)), 0));
     for said in ["Loading diffusion (", "Encoding the prompt\n", "Sampling picture (3 steps)\n", "Decoding picture\n", "Done in "] {
         assert!(err.contains(said), "{said}: {err}");
     }
@@ -138,7 +138,7 @@ fn json_tells_every_event_and_where_previews_and_pictures_are() {
     let output = generate(&home, &["--json", "--preview", previews.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = lines(&output);
-    assert!(lines.iter().any(|line| matches!(line, Line::Begin { seeds, width: 64, steps: 3, .. } if *seeds == [42])), "{lines:?}");
+    assert!(lines.iter().any(|line| matches!(line, Line::Begin { seeds, width: 64, steps: 3, .. } if *seeds == [Seed(42)])), "{lines:?}");
     assert!(lines.iter().any(|line| matches!(line, Line::Phase { phase: Phase::Loading { bytes_total: 1.., .. }, .. })));
     assert!(lines.iter().any(|line| matches!(line, Line::Step { total: 3, .. })));
     for line in &lines {
@@ -146,7 +146,7 @@ fn json_tells_every_event_and_where_previews_and_pictures_are() {
             assert!(image::open(path).is_ok(), "{path}");
         }
     }
-    assert!(lines.iter().any(|line| matches!(line, Line::Picture { seed: 42, .. })));
+    assert!(lines.iter().any(|line| matches!(line, Line::Picture { seed: SeedNumber(Some(Seed(42))), .. })));
     let [.., Line::End { outcome: Outcome::Done { pictures, timings, .. }, .. }] = &lines[..] else { panic!("{lines:?}") };
     assert!(pictures.len() == 1 && timings.total_secs > 0.0);
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::{Change, Module};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng, Sampler, kept_seed};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng, Sampler, Seed};
 use atelier_engine::{End, Event, JobPhase, PreviewOptions, Task};
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe, tiny};
@@ -38,7 +38,7 @@ fn a_prompt_becomes_the_same_picture_every_time_and_another_seed_another() {
     assert!(first.iter().collect::<HashSet<_>>().len() >= 16, "a picture has more than a few values");
     assert_eq!(first, again.pixels());
     assert_eq!(first, Engine::start().run(&recipe()).pixels(), "a fresh engine gives the same bytes");
-    assert_ne!(first, engine.run(&Recipe { seed: 43, ..recipe() }).pixels());
+    assert_ne!(first, engine.run(&Recipe { seed: Some(Seed(43)), ..recipe() }).pixels());
     assert_ne!(first, engine.run(&Recipe { prompt: "something else".into(), ..recipe() }).pixels());
 }
 
@@ -78,9 +78,12 @@ fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
     let engine = Engine::start();
     let said = engine.run(&Recipe { batch_count: 3, ..recipe() });
     let pictures = said.pictures();
-    assert_eq!(pictures.iter().map(|picture| (picture.info.index, picture.info.seed)).collect::<Vec<_>>(), [(0, 42), (1, 43), (2, 44)]);
-    assert_eq!(said.begin().seeds, [42, 43, 44]);
-    let alone = Engine::start().run(&Recipe { seed: 44, ..recipe() });
+    assert_eq!(
+        pictures.iter().map(|picture| (picture.info.index, picture.info.seed)).collect::<Vec<_>>(),
+        [(0, 42), (1, 43), (2, 44)].map(|(index, seed)| (index, Some(Seed(seed))))
+    );
+    assert_eq!(said.begin().seeds, [42, 43, 44].map(Seed));
+    let alone = Engine::start().run(&Recipe { seed: Some(Seed(44)), ..recipe() });
     assert_eq!(pictures[2].image.pixels(), alone.pixels());
     let first = said.events.iter().position(|event| matches!(event, Event::Picture { .. })).unwrap();
     let later = &said.events[first..];
@@ -100,9 +103,8 @@ fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
 #[test]
 fn a_drawn_seed_is_reported_and_makes_the_picture_again() {
     let engine = Engine::start();
-    let said = engine.run(&Recipe { seed: -1, ..recipe() });
-    let seed = said.begin().seeds[0];
-    assert!(seed >= 0);
+    let said = engine.run(&Recipe { seed: None, ..recipe() });
+    let seed = Some(said.begin().seeds[0]);
     assert_eq!(said.pixels(), engine.run(&Recipe { seed, ..recipe() }).pixels());
 }
 
@@ -119,15 +121,19 @@ fn the_same_seed_draws_other_noise_with_another_generator_and_needs_no_other_mod
     assert!(reads(&cuda) && !reads(&cpu), "the weights stay in memory");
 }
 
-/// What `kept_seed` says of the engine's generators, in a sampler that draws noise too.
+/// In a sampler that draws noise too. `cuda` reads all bits of a seed, the others the last 32.
 #[test]
-fn a_seed_that_is_written_for_one_of_64_bits_makes_its_picture() {
-    const HIGH: i64 = 1 << 40;
+fn every_bit_of_a_seed_counts_where_its_generator_reads_it() {
     let engine = Engine::start();
     for rng in Rng::ALL {
-        let with = |seed| engine.run(&Recipe { seed, rng: *rng, sampler: Some(Sampler::EulerA), ..recipe() }).pixels().to_vec();
-        let reads_all = kept_seed(u64::MAX, *rng, None).is_none();
-        assert_eq!(with(42) != with(42 + HIGH), reads_all, "{rng:?}");
+        let of = |seed| Recipe { seed: Some(Seed(seed)), rng: *rng, sampler: Some(Sampler::EulerA), ..recipe() };
+        let with = |seed: u64| engine.run(&of(seed)).pixels().to_vec();
+        for high in [1_u64 << 40, 1 << 63] {
+            assert_eq!(with(42) != with(42 + high), *rng == Rng::Cuda, "{rng:?}, {high}");
+        }
+        let last = engine.run(&of(u64::MAX));
+        assert_eq!(last.begin().seeds, [Seed::MAX]);
+        assert_eq!(last.pixels(), with(u64::MAX), "{rng:?}: no seed is drawn in its place");
     }
 }
 
@@ -466,7 +472,11 @@ fn the_devices_are_listed_with_their_memory() {
 fn jobs_wait_their_turn_and_one_cancelled_while_waiting_never_starts() {
     let engine = Engine::start();
     let handle = engine.handle();
-    let task = |seed| Task::Generate { recipe: Box::new(Recipe { seed, ..recipe() }), preview: PreviewOptions::Off, shares_steps: false };
+    let task = |seed| Task::Generate {
+        recipe: Box::new(Recipe { seed: Some(Seed(seed)), ..recipe() }),
+        preview: PreviewOptions::Off,
+        shares_steps: false,
+    };
     let jobs = [handle.submit(task(1)).unwrap(), handle.submit(task(2)).unwrap(), handle.submit(task(3)).unwrap()];
     handle.cancel(jobs[1]);
     let events = engine.until_ends(3);

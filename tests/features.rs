@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module, ModuleSet};
 use atelier_core::recipe::{
-    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, Rgb8, Scheduler,
+    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, Rgb8, Scheduler, Seed,
 };
 use atelier_engine::{End, Event, JobPhase, Task, read_control};
 use serde_json::json;
@@ -84,10 +84,10 @@ fn a_lora_of_two_modules_is_told_as_used_whole() {
     let with = Recipe { loras: vec![Lora::new(path, 1.0)], ..base.clone() };
     // The second time its text is known.
     for seed in [7, 8] {
-        let said = it.run(&Recipe { seed, ..with.clone() });
+        let said = it.run(&Recipe { seed: Some(Seed(seed)), ..with.clone() });
         let notes = &said.pictures()[0].notes;
         assert!(notes.iter().all(|note| !note.is_of_lora()), "{notes:?}");
-        assert_ne!(said.pixels(), it.run(&Recipe { seed, ..base.clone() }).pixels());
+        assert_ne!(said.pixels(), it.run(&Recipe { seed: Some(Seed(seed)), ..base.clone() }).pixels());
     }
 }
 
@@ -262,7 +262,7 @@ fn a_start_picture_is_encoded_once_for_all_pictures_made_from_it() {
     let plain = Recipe { steps: 2, placement: placed("all=cpu,vae=GPU1", ""), ..of_family("ovis") };
     let from = |image, prompt: &str, seed| {
         let init = Some(InitImage { image: picture(64, 64, image), strength: 0.7 });
-        it.run(&Recipe { prompt: prompt.into(), seed, init, ..plain.clone() })
+        it.run(&Recipe { prompt: prompt.into(), seed: Some(Seed(seed)), init, ..plain.clone() })
     };
     let encoding = |said: &Said| {
         let peaks = said.peaks().iter().filter(|peak| peak.device == "GPU1" && peak.phase == placement::Phase::Encode);

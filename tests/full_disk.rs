@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, QueuedJobId, User};
 use atelier_library::BUILTIN_VARIABLE;
@@ -188,8 +188,11 @@ fn a_mark_and_a_scan_and_a_picture_of_generate_are_refused_in_a_sentence_and_don
     let Some(disk) = SmallDisk::mount(DISK) else { return };
     let home = disk.path();
     let image = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-    let write = |name: &str, seed: i64| {
-        let (path, info) = (Paths::beneath(home).pictures.join(name), PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false });
+    let write = |name: &str, seed: u64| {
+        let (path, info) = (
+            Paths::beneath(home).pictures.join(name),
+            PictureInfo { index: 0, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false },
+        );
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_picture(&path, &image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
         path

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_media::{Metadata, write_picture};
 
 struct Home(tempfile::TempDir);
 
 impl Home {
-    fn new(pictures: i64) -> Self {
+    fn new(pictures: u64) -> Self {
         let home = Self(tempfile::tempdir().unwrap());
         for seed in 0..pictures {
-            let recipe = Recipe { prompt: "a lake".into(), seed, ..Recipe::default() };
+            let recipe = Recipe { prompt: "a lake".into(), seed: Some(Seed(seed)), ..Recipe::default() };
             let image = Rgb8::new(8, 4, (0..96).map(|n| (n + seed * 9) as u8).collect()).unwrap();
-            let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
             fs::create_dir_all(home.pictures()).unwrap();
             write_picture(&home.picture(seed), &image, &Metadata::of(&recipe, None, info, &[], &image)).unwrap();
         }
@@ -29,7 +29,7 @@ impl Home {
         self.0.path().join("Pictures/Atelier")
     }
 
-    fn picture(&self, seed: i64) -> PathBuf {
+    fn picture(&self, seed: u64) -> PathBuf {
         self.pictures().join(format!("{seed}.png"))
     }
 

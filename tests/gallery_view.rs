@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_studio::results::store_picture;
 use desktop::Desktop;
 use serde_json::json;
@@ -29,7 +29,7 @@ const PROMPTS: [&str; 3] = ["a lake at dawn", "a red fox in snow", "the lake by 
 fn keep_pictures(folder: &Path) -> Result<()> {
     for (index, prompt) in PROMPTS.into_iter().enumerate() {
         let recipe = Recipe { prompt: prompt.into(), width: 96, height: 64, steps: 4 + index as u32, ..Recipe::default() };
-        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(100 + index as u64)), cpu_math: None, merged_loras: false };
         let colour = [[220, 40, 30], [30, 200, 60], [40, 60, 230]][index];
         let pixels = Rgb8::new(96, 64, colour.repeat(96 * 64)).context("as many bytes as pixels")?;
         store_picture(folder, &recipe, info, &[], &pixels)?;

@@ -22,7 +22,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8, Seed};
 use atelier_engine::{End, Event, PreviewOptions, Task};
 use support::engine::Engine;
 use testkit::draft::{Draft, Random};
@@ -282,7 +282,7 @@ impl Specimens<'_> {
                     height: 64,
                     steps: 1,
                     guidance: 1.0,
-                    seed: 42,
+                    seed: Some(Seed(42)),
                     // Two threads: what fails on the second one must not end the process either.
                     threads: Some(2),
                     ..Recipe::default()

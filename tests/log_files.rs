@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use atelier::logging;
 use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{Event, LogLevel};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PictureReservation, User};
@@ -58,9 +58,9 @@ fn leave_a_written_picture(paths: &Paths) {
     let id = database.add_job(&job(paths)).unwrap();
     assert!(database.start_job(id).unwrap());
     let image = Rgb8::new(8, 8, vec![7; 192]).unwrap();
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
     let bytes = encode_picture(&image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
-    let path = paths.pictures.join(picture_file_names(&prompt(), 7).next().unwrap());
+    let path = paths.pictures.join(picture_file_names(&prompt(), info.seed).next().unwrap());
     assert!(path.to_str().unwrap().contains(RARE));
     let reservation = PictureReservation::new(id, 0, path, &bytes);
     assert!(database.reserve_picture(&reservation).unwrap());

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::{FileRole, Recipe};
+use atelier_core::recipe::{FileRole, Recipe, Seed};
 use atelier_engine::{End, PreviewOptions, Task};
 use atelier_library::BUILTIN_VARIABLE;
 use support::engine::Engine;
@@ -25,9 +25,9 @@ fn lock() -> MutexGuard<'static, ()> {
 fn fifty_jobs_do_not_grow_the_memory() {
     let _lock = lock();
     let engine = Engine::start();
-    let job = |n: i64| {
+    let job = |n: u64| {
         let said = engine.run_task(Task::Generate {
-            recipe: Box::new(Recipe { prompt: format!("picture {}", n % 5), seed: n, steps: 2, ..recipe() }),
+            recipe: Box::new(Recipe { prompt: format!("picture {}", n % 5), seed: Some(Seed(n)), steps: 2, ..recipe() }),
             preview: PreviewOptions::Projection { every: 1 },
             shares_steps: false,
         });
@@ -53,7 +53,7 @@ fn compute_buffers_are_kept_and_counted_and_go_with_the_model() {
     let first = engine.run(&recipe()).pixels().to_vec();
     let weights = engine.residency(|it| it.models.len() == 1 && it.models[0].bytes() > 0).models[0].bytes();
     // No weights are read from now on.
-    engine.run(&Recipe { prompt: "a red fox".into(), seed: 7, ..recipe() });
+    engine.run(&Recipe { prompt: "a red fox".into(), seed: Some(Seed(7)), ..recipe() });
     let kept = allocated_bytes(&engine);
     assert!(kept > weights, "{kept} bytes with {weights} of weights");
     // Other numbers lie in them now.

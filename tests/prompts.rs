@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::{Module, PhaseKind};
-use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe, Seed};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 use support::engine::Engine;
@@ -298,7 +298,7 @@ fn what_a_template_chose_is_told_and_made_again_from_the_picture() {
     let (picture, first) = (home.join("picture.png"), home.join("first.png"));
     fs::rename(&picture, &first).unwrap();
     let stored = read_metadata(&first).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe;
-    assert_eq!((stored.prompt.as_str(), stored.template.as_str(), stored.seed), (chosen, template, 7));
+    assert_eq!((stored.prompt.as_str(), stored.template.as_str(), stored.seed), (chosen, template, Some(Seed(7))));
     let pixels = |path: &Path| image::open(path).unwrap().into_rgb8();
     for words in [["--like", first.to_str().unwrap()], ["-p", chosen]] {
         let mut command = atelier(&home, "generate");

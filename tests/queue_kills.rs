@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, User};
 use atelier_library::BUILTIN_VARIABLE;
@@ -99,7 +99,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
         let waiting = ids.iter().filter(|id| !job(&database, **id).state.is_ended()).count();
         for _ in waiting..MIN_WAITING {
             let batch_count = 1 + next(&mut state, 3) as u32;
-            let seed = ids.len() as i64 * 100;
+            let seed = Some(Seed(ids.len() as u64 * 100));
             let recipe = Recipe { steps: 1, seed, batch_count, prompt: format!("picture {}", ids.len()), ..support::recipe() };
             let (folder, lane) = (paths.pictures.clone(), if next(&mut state, 4) == 0 { Lane::Interactive } else { Lane::Batch });
             let new = NewJob {
@@ -157,7 +157,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
     for job in &jobs {
         for picture in &job.pictures {
             let parameters = read_metadata(&picture.path).unwrap().parameters.unwrap();
-            let seed = format!("Seed: {},", job.recipe.seed + i64::from(picture.index));
+            let seed = format!("Seed: {},", job.recipe.seed.unwrap().after(u64::from(picture.index)));
             assert!(parameters.contains(&seed) && parameters.starts_with(&job.recipe.prompt), "{seed} {parameters}");
         }
     }

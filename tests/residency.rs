@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe, Seed};
 use atelier_engine::{Cause, End, Event, Handle, JobId, JobPhase, PreviewOptions, Residency, Resident, Task, start};
 use support::alone::Alone;
 use support::engine::{Engine, Said};
@@ -213,7 +213,7 @@ fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
     let moved = it.engine.run(&on_disk);
     assert_eq!(loaded(&moved), BTreeSet::from([Module::Diffusion]));
     assert!(moved.pixels() == first);
-    let other_seed = it.engine.run(&Recipe { seed: 7, ..on_disk.clone() });
+    let other_seed = it.engine.run(&Recipe { seed: Some(Seed(7)), ..on_disk.clone() });
     assert_eq!(loaded(&other_seed), BTreeSet::new(), "a re-roll reads nothing");
     let other_text = it.engine.run(&Recipe { prompt: "a hill".into(), ..on_disk.clone() });
     assert_eq!(loaded(&other_text), BTreeSet::from([Module::Llm]));
@@ -353,7 +353,7 @@ fn split(devices: &str, recipe: &Recipe) -> Recipe {
 }
 
 /// Pixels by index and seed.
-fn batch(events: &[Event]) -> BTreeMap<(u32, i64), Vec<u8>> {
+fn batch(events: &[Event]) -> BTreeMap<(u32, Option<Seed>), Vec<u8>> {
     let picture = |event: &Event| match event {
         Event::Picture { picture, .. } => Some(((picture.info.index, picture.info.seed), picture.image.pixels().to_vec())),
         _ => None,

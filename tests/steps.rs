@@ -6,7 +6,9 @@
 mod support;
 
 use atelier_core::canvas::Borders;
-use atelier_core::recipe::{CacheMode, GuidanceRange, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
+use atelier_core::recipe::{
+    CacheMode, GuidanceRange, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, Seed, SeedBlend, StepCache,
+};
 use atelier_core::words::take_loras;
 use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
@@ -15,6 +17,11 @@ use testkit::tiny;
 
 fn parent() -> Recipe {
     Recipe { steps: 5, guidance: 2.0, sampler: Some(Sampler::EulerA), ..recipe() }
+}
+
+/// The seed of a recipe, and so many more.
+fn seed_after(recipe: &Recipe, by: u64) -> Option<Seed> {
+    recipe.seed.map(|seed| seed.after(by))
 }
 
 /// The rest of the parent's steps after this one with other words.
@@ -63,7 +70,7 @@ fn steps_that_are_no_longer_kept_are_computed_again_to_the_same_bytes() {
 fn each_picture_of_a_batch_has_steps_of_its_own_and_a_second_pass_comes_after_them() {
     let engine = Engine::start();
     let batch = engine.run(&Recipe { batch_count: 2, ..parent() });
-    let second = Recipe { seed: parent().seed + 1, ..parent() };
+    let second = Recipe { seed: seed_after(&parent(), 1), ..parent() };
     let same = engine.run(&branch(&second, 3, "a lake"));
     assert_eq!(same.pictures()[0].image.pixels(), batch.pictures()[1].image.pixels());
     assert_eq!(same.pictures()[0].info.seed, second.seed);
@@ -109,9 +116,9 @@ fn the_rest_of_a_picture_is_rerolled_with_another_seed() {
     let engine = Engine::start();
     let parent = Recipe { steps: 8, sampler: None, ..parent() };
     let whole = engine.run(&parent);
-    let rerolled = |step| Recipe { seed: parent.seed + 100, ..branch(&parent, step, "a lake") };
+    let rerolled = |step| Recipe { seed: seed_after(&parent, 100), ..branch(&parent, step, "a lake") };
     let [early, late] = [2, 6].map(|step| engine.run(&rerolled(step)));
-    let other = engine.run(&Recipe { seed: parent.seed + 100, ..parent.clone() });
+    let other = engine.run(&Recipe { seed: seed_after(&parent, 100), ..parent.clone() });
     let [early_distance, late_distance, other_distance] = [&early, &late, &other].map(|it| distance(it.pixels(), whole.pixels()));
     assert!(0.0 < late_distance && late_distance < early_distance, "{late_distance} {early_distance} {other_distance}");
     assert_ne!(early.pixels(), other.pixels());
@@ -127,7 +134,7 @@ fn the_rest_of_a_picture_is_rerolled_with_another_seed() {
     // Of a batch, the first picture has the parent's noise and the others have their own.
     let batch = engine.run(&Recipe { batch_count: 2, ..branch(&parent, 2, "a lake") });
     assert_eq!(batch.pictures()[0].image.pixels(), whole.pixels());
-    let second = engine.run(&Recipe { seed: parent.seed + 1, ..branch(&parent, 2, "a lake") });
+    let second = engine.run(&Recipe { seed: seed_after(&parent, 1), ..branch(&parent, 2, "a lake") });
     assert_eq!(batch.pictures()[1].image.pixels(), second.pixels());
 }
 
@@ -171,7 +178,7 @@ fn parts_and_upscaled_pictures_are_drafts_and_have_branches_too() {
         assert_eq!(Engine::start().run(&finishing).pixels(), whole.pixels());
         let other = engine.run(&branch(&recipe, 2, "a red fox"));
         assert!(other.pixels() != whole.pixels() && other.begin().notes.is_empty(), "{:?}", other.begin().notes);
-        let rerolled = engine.run(&Recipe { seed: 900, ..branch(&recipe, 3, "a lake") });
+        let rerolled = engine.run(&Recipe { seed: Some(Seed(900)), ..branch(&recipe, 3, "a lake") });
         assert_ne!(rerolled.pixels(), whole.pixels());
     }
 }
@@ -195,7 +202,7 @@ fn words_over_steps_are_the_bytes_of_their_branches() {
     assert_eq!(engine.run(&denied).pixels(), engine.run(&rain).pixels());
     // Of a batch each picture begins with noise of its own, and a draft goes on with its words.
     let batch = engine.run(&Recipe { batch_count: 2, ..written("[a lake:a red fox:2]") });
-    let second = Recipe { seed: parent().seed + 1, ..parent() };
+    let second = Recipe { seed: seed_after(&parent(), 1), ..parent() };
     assert_eq!(batch.pictures()[1].image.pixels(), engine.run(&branch(&second, 2, "a red fox")).pixels());
     let draft = Recipe { last_step: Some(1), ..written("[a lake:a red fox:2]") };
     assert_eq!(engine.run(&draft).pixels(), engine.run(&Recipe { last_step: Some(1), ..parent() }).pixels());
@@ -318,15 +325,15 @@ fn words_that_cannot_change_over_the_steps_are_told() {
 fn a_second_seed_is_blended_in_by_degrees() {
     let engine = Engine::start();
     let blended = |amount| {
-        let seed_blend = Some(SeedBlend { seed: parent().seed + 50, amount });
+        let seed_blend = Some(SeedBlend { seed: seed_after(&parent(), 50).unwrap(), amount });
         engine.run(&Recipe { seed_blend, ..parent() })
     };
-    let [own, other] = [0, 50].map(|by| engine.run(&Recipe { seed: parent().seed + by, ..parent() }));
+    let [own, other] = [0, 50].map(|by| engine.run(&Recipe { seed: seed_after(&parent(), by), ..parent() }));
     assert_eq!(blended(0.0).pixels(), own.pixels());
     assert_eq!(blended(1.0).pixels(), other.pixels());
     let distances: Vec<f64> = [0.0, 0.1, 0.4, 1.0].map(|amount| distance(blended(amount).pixels(), own.pixels())).into();
     assert!(distances.is_sorted_by(|a, b| a < b), "{distances:?}");
     // The noise of the branch's first steps stays, though the branch itself has one seed.
-    let first = Recipe { seed_blend: Some(SeedBlend { seed: 3, amount: 0.5 }), ..parent() };
+    let first = Recipe { seed_blend: Some(SeedBlend { seed: Seed(3), amount: 0.5 }), ..parent() };
     assert_eq!(engine.run(&branch(&first, 2, "a lake")).pixels(), engine.run(&first).pixels());
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use atelier_core::placement::Reserve;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe, Seed};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, PreviewOptions, Residency, Task, simulate_devices, start};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -35,7 +35,7 @@ const LIMIT: Duration = Duration::from_mins(2);
 const MAX_GROWTH: u64 = 128 << 20;
 
 /// Prompt, seed, steps, number of pictures, and the LoRA's strength.
-const TEXTS: [(&str, i64, u32, u32, f32); 4] =
+const TEXTS: [(&str, u64, u32, u32, f32); 4] =
     [("a lake", 1, 1, 1, 0.0), ("a lake", 2, 2, 1, 0.0), ("a hill", 3, 1, 2, 0.0), ("a wood", 4, 1, 1, 0.5)];
 const MODELS: usize = 4;
 
@@ -277,7 +277,8 @@ fn good_recipes() -> Vec<Asked> {
     for files in models() {
         for (prompt, seed, steps, batch_count, strength) in TEXTS {
             let loras = if strength > 0.0 { vec![Lora::new(lora.clone(), strength)] } else { Vec::new() };
-            let recipe = Recipe { files: files.clone(), prompt: prompt.into(), seed, steps, batch_count, loras, ..recipe() };
+            let recipe =
+                Recipe { files: files.clone(), prompt: prompt.into(), seed: Some(Seed(seed)), steps, batch_count, loras, ..recipe() };
             let pictures = undisturbed(&engine, &recipe);
             all.push(Asked { recipe, outcome: Outcome::Pictures, pictures });
         }

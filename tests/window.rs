@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_studio::results::store_picture;
 use desktop::Desktop;
 use image::RgbImage;
@@ -266,8 +266,13 @@ fn a_second_start_hands_its_files_to_the_open_window_and_ends() -> Result<()> {
     desktop.wait_for("Generate", LONG)?;
     let recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
     let pixels = Rgb8::new(64, 64, vec![200; 64 * 64 * 3]).context("a picture")?;
-    let picture =
-        store_picture(other.path(), &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false }, &[], &pixels)?;
+    let picture = store_picture(
+        other.path(),
+        &recipe,
+        PictureInfo { index: 0, seed: Some(Seed(99)), cpu_math: None, merged_loras: false },
+        &[],
+        &pixels,
+    )?;
     assert!(start_again(&desktop, home.path(), &[&picture])?.success());
     desktop.wait("the picture's prompt", LONG, |desktop| Ok(desktop.find("Prompt")?.filter(|it| it.value == "a red barn")))?;
     desktop.wait("the picture", LONG, |desktop| desktop.find_by(|it| it.name.contains("seed 99")))?;
@@ -351,8 +356,13 @@ fn a_file_that_is_opened_while_the_window_ends_opens_in_the_next_one() -> Result
     let (home, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
     let pixels = Rgb8::new(64, 64, vec![200; 64 * 64 * 3]).context("a picture")?;
-    let picture =
-        store_picture(other.path(), &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false }, &[], &pixels)?;
+    let picture = store_picture(
+        other.path(),
+        &recipe,
+        PictureInfo { index: 0, seed: Some(Seed(99)), cpu_math: None, merged_loras: false },
+        &[],
+        &pixels,
+    )?;
     let mut desktop = open(home.path())?;
     desktop.wait_for("Generate", LONG)?;
     desktop.terminate()?;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rusqlite::{Connection, params};
 
 use atelier_core::paths::Paths;
-use atelier_core::recipe::Rgb8;
+use atelier_core::recipe::{Rgb8, Seed};
 use atelier_gallery::queue::Owner;
 use atelier_gallery::{
     Database, FileHash, FileIdentity, FolderKind, Grouping, NewPicture, Order, PictureId, PictureKind, Query, ThumbnailSize, Thumbnails,
@@ -71,7 +71,7 @@ fn picture(index: usize, numbers: &mut Numbers) -> NewPicture {
         height: 1024 + 256 * (index % 3) as u32,
         prompt: Some(numbers.prompt(index)),
         negative_prompt: Some("blurred, fog, frame, text".to_owned()),
-        seed: Some(numbers.below(1 << 32)),
+        seed: Some(Seed(numbers.below(1 << 32))),
         steps: Some(20 + numbers.below(20) as u32),
         guidance: Some(numbers.below(16) as f32 / 2.0),
         sampler: Some("euler_a".to_owned()),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use atelier::gui::App;
 use atelier::gui::viewport::canvas_rect;
 use atelier::settings::Settings;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_engine::JobId;
 use atelier_library::Builtin;
 use eframe::egui::accesskit::Role;
@@ -103,7 +103,8 @@ impl Screen {
 pub(super) fn measure(rounds: usize) -> Outcome<()> {
     let home = tempfile::tempdir()?;
     let options = options_in(home.path(), Ok(Arc::new(Builtin::find()?)));
-    let recipe = Recipe { prompt: "a lake under snowy mountains".into(), width: SIDE, height: SIDE, seed: 3, ..Recipe::default() };
+    let recipe =
+        Recipe { prompt: "a lake under snowy mountains".into(), width: SIDE, height: SIDE, seed: Some(Seed(3)), ..Recipe::default() };
     let mut screen = Screen { harness: window(options, Settings { recipe, ..Settings::default() }), frames: Vec::new() };
     println!(
         "| Live, built-in model, {SIDE} x {SIDE} | first preview, median | longest | picture, median | longest |\n|---|---|---|---|---|"

@@ -2,7 +2,7 @@
 //! trained with beside phrases that it does not know. The bound from which on the window says that
 //! a phrase changed something is `MIN_MEAN` of `src/gui/phrases/effect.rs`.
 
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_engine::{Handle, start};
 use atelier_library::Builtin;
 use testkit::attributes::PROMPTS;
@@ -14,7 +14,7 @@ use super::seams::picture;
 const SIDE: u32 = 128;
 /// Steps of a draft: as few as tell its composition, and as many as the window's have.
 const STEPS: [u32; 2] = [2, 8];
-const SEEDS: [i64; 3] = [5, 6, 7];
+const SEEDS: [u64; 3] = [5, 6, 7];
 /// Bounds that are tried, in grey levels of 255.
 const BOUNDS: [f64; 9] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0];
 /// Phrases of which the model knows no word that matters, behind the words of the others.
@@ -86,7 +86,7 @@ fn row(engine: &Handle, recipe: &Recipe, words: &str, phrase: &str) -> Outcome<R
     let mut changes = STEPS.map(|_| Vec::new());
     for (steps, found) in STEPS.into_iter().zip(&mut changes) {
         for seed in SEEDS {
-            let of = |prompt: &str| picture(engine, &Recipe { prompt: prompt.to_owned(), seed, steps, ..recipe.clone() });
+            let of = |prompt: &str| picture(engine, &Recipe { prompt: prompt.to_owned(), seed: Some(Seed(seed)), steps, ..recipe.clone() });
             let change = of(&prompt)?.mean_difference(&of(words)?);
             found.push(change.ok_or("the drafts differ in size")?);
         }

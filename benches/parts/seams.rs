@@ -2,7 +2,7 @@
 //! away from them, ours beside the engine's own inpainting.
 
 use atelier_core::canvas::{AreaSettings, PixelRect};
-use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8, Seed};
 use atelier_engine::{End, Event, Handle, PreviewOptions, Task, start};
 use atelier_library::Builtin;
 
@@ -43,14 +43,15 @@ struct Sums {
 /// Prints the tables; `rounds`: pictures, at most three.
 pub(super) fn measure(rounds: usize) -> Outcome<()> {
     let builtin = Builtin::find()?;
-    let mut recipe = Recipe { seed: 7, ..Recipe::default() };
+    let mut recipe = Recipe { seed: Some(Seed(7)), ..Recipe::default() };
     builtin.apply(&mut recipe);
     (recipe.width, recipe.height) = (SIDE, SIDE);
     let engine = start(|| {});
     let mut pictures = Vec::new();
     for (index, (prompt, part)) in SUBJECTS.iter().take(rounds.clamp(1, SUBJECTS.len())).enumerate() {
-        let whole = Recipe { prompt: (*prompt).into(), seed: 7 + index as i64, ..recipe.clone() };
-        pictures.push((picture(&engine, &whole)?, Recipe { prompt: (*part).into(), seed: 70 + index as i64, ..recipe.clone() }));
+        let whole = Recipe { prompt: (*prompt).into(), seed: Some(Seed(7 + index as u64)), ..recipe.clone() };
+        pictures
+            .push((picture(&engine, &whole)?, Recipe { prompt: (*part).into(), seed: Some(Seed(70 + index as u64)), ..recipe.clone() }));
     }
     let usual = AreaSettings::default();
     let hard = AreaSettings { soft_mask: false, ..usual };

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use super::{LIMIT, Outcome, files, make};
 use atelier_core::device::Device;
 use atelier_core::placement::{DeviceCapacity, Placement, Prediction};
-use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, Seed};
 use atelier_core::time::{TimeCorrections, TimePrediction};
 use atelier_engine::{
     End, Estimate, Event, Handle, MeasureDevices, MeasuredDevice, PreviewOptions, Task, Timings, simulate_devices, start_remembering,
@@ -293,7 +293,7 @@ fn predict(estimate: &Estimate, recipe: &Recipe, devices: &[Device]) -> Outcome<
 pub(super) fn picture(engine: &Handle, recipe: &Recipe, seed: usize) -> Outcome<Timings> {
     // Also what it should not show: the encoding of a text that is known costs nothing.
     let (prompt, negative_prompt) = (format!("{seed} boats on a lake"), format!("{seed} stones"));
-    let recipe = Recipe { prompt, negative_prompt, seed: seed as i64, ..recipe.clone() };
+    let recipe = Recipe { prompt, negative_prompt, seed: Some(Seed(seed as u64)), ..recipe.clone() };
     // As the window does; the engine learns from pictures whose work it has counted.
     estimate(engine, &recipe)?;
     engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{Recipe, Rgb8, Seed};
 use atelier_core::sd_cli;
 use atelier_engine::start;
 use atelier_library::Builtin;
@@ -23,12 +23,17 @@ const PLAY: f64 = 1.0;
 /// brackets that are letters, which is what other programs make of them for such models.
 pub(super) fn measure(folder: &Path) -> Outcome<()> {
     let builtin = Builtin::find()?;
-    let mut recipe = Recipe { seed: 5, ..Recipe::default() };
+    let mut recipe = Recipe { seed: Some(Seed(5)), ..Recipe::default() };
     builtin.apply(&mut recipe);
     (recipe.width, recipe.height) = (SIDE, SIDE);
     let engine = start(|| {});
     let of = |prompt: String| Recipe { prompt, ..recipe.clone() };
-    println!("{}, {SIDE} x {SIDE}, {} steps, seed {}: `words, (phrase:weight)`\n", builtin.manifest().name, recipe.steps, recipe.seed);
+    println!(
+        "{}, {SIDE} x {SIDE}, {} steps, seed {}: `words, (phrase:weight)`\n",
+        builtin.manifest().name,
+        recipe.steps,
+        recipe.seed.unwrap_or_default()
+    );
     table("Weights", |words, phrase, weight| picture(&engine, &of(format!("{words}, ({phrase}:{weight})"))))?;
     if let Some(program) = std::env::var_os("ATELIER_SD_CLI") {
         let output = folder.join("weighed.png");

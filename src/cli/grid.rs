@@ -19,7 +19,7 @@ use super::usage_error::UsageError;
 use atelier_core::device::Device;
 use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, DraftStep, Forecast, Grid, Place, Turn};
 use atelier_core::paths::Paths;
-use atelier_core::recipe::{Affects, FileRole, Recipe, Rgb8};
+use atelier_core::recipe::{Affects, FileRole, Recipe, Rgb8, Seed};
 use atelier_core::sentences::sentence;
 use atelier_core::time::TimePrediction;
 use atelier_engine::{Handle, PreviewOptions, Task};
@@ -80,9 +80,7 @@ impl AxisFiles for Files<'_> {
 /// The sheet of these flags.
 pub(super) fn resolve(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<Sheet, UsageError> {
     let (mut base, notes, _) = resolve::of_sheet(flags, lookup)?;
-    if base.seed < 0 {
-        base.seed = i64::from(rand::random::<u32>());
-    }
+    base.seed.get_or_insert_with(|| Seed(u64::from(rand::random::<u32>())));
     let of_axis = |error: atelier_core::grid::GridError| UsageError::Sheet(error.to_string());
     let files = Files { base: &base, lookup };
     let axes = flags.axes().map(|text| Axis::read(text, &base, &files)).collect::<Result<Vec<_>, _>>().map_err(of_axis)?;

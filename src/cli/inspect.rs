@@ -137,6 +137,7 @@ mod tests {
     use testkit::pictures::{png, tool_pictures};
 
     use super::*;
+    use atelier_core::recipe::Seed;
 
     fn run_with(files: Vec<std::path::PathBuf>, json: bool) -> (Exit, String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -169,7 +170,7 @@ mod tests {
         let lines: Vec<Line> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let [Line::Inspect(a1111), Line::Inspect(comfyui)] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!((a1111.tool.as_deref(), comfyui.tool.as_deref()), (Some("a1111"), Some("comfyui")));
-        assert_eq!((a1111.seed, comfyui.width, comfyui.rng.as_deref()), (Some(3_305_821_237), Some(768), Some("cpu")));
+        assert_eq!((a1111.seed, comfyui.width, comfyui.rng.as_deref()), (Some(Seed(3_305_821_237)), Some(768), Some("cpu")));
         assert_eq!((a1111.file_width, a1111.loras.len(), comfyui.unknown_fields.len()), (32, 1, 1));
     }
 

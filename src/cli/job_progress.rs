@@ -125,9 +125,16 @@ mod tests {
     use super::super::tests::SharedBuffer;
     use super::*;
     use atelier_core::placement::Module;
+    use atelier_core::recipe::Seed;
 
-    fn begin(pictures: i64) -> Begin {
-        Begin { width: 64, height: 64, steps: 20, seeds: (0..pictures).collect(), notes: vec!["The width was snapped to 64.".into()] }
+    fn begin(pictures: u64) -> Begin {
+        Begin {
+            width: 64,
+            height: 64,
+            steps: 20,
+            seeds: (0..pictures).map(Seed).collect(),
+            notes: vec!["The width was snapped to 64.".into()],
+        }
     }
 
     fn step(picture: u32, done: u32, step_secs: f32) -> Step {

@@ -20,6 +20,7 @@ use atelier_core::canvas::PixelRect;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
+use atelier_core::recipe::{Seed, SeedNumber};
 use atelier_engine::Copies;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
@@ -37,7 +38,7 @@ pub enum Line {
         width: u32,
         height: u32,
         steps: u32,
-        seeds: Vec<i64>,
+        seeds: Vec<Seed>,
         notes: Vec<String>,
     },
     Phase {
@@ -67,7 +68,7 @@ pub enum Line {
     Picture {
         job: u64,
         picture: u32,
-        seed: i64,
+        seed: SeedNumber,
         width: u32,
         height: u32,
         path: String,
@@ -192,7 +193,7 @@ pub struct OutOfMemory {
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct FinishedPicture {
     pub picture: u32,
-    pub seed: i64,
+    pub seed: SeedNumber,
 }
 
 /// Seconds spent in each phase.
@@ -263,6 +264,7 @@ impl Line {
         let (width, height) = (picture.image.width(), picture.image.height());
         let notes = picture.notes.iter().map(|note| note.sentence.clone()).collect();
         let atelier_core::recipe::PictureInfo { index, seed, .. } = picture.info;
+        let seed = SeedNumber(seed);
         Self::Picture { job: job.0, picture: index, seed, width, height, path: text(path), made_from: made_from.map(text), notes }
     }
 
@@ -281,7 +283,7 @@ impl Line {
             atelier_engine::End::Done { pictures, timings, notes } => {
                 let atelier_engine::Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs } = timings;
                 Outcome::Done {
-                    pictures: pictures.iter().map(|info| FinishedPicture { picture: info.index, seed: info.seed }).collect(),
+                    pictures: pictures.iter().map(|info| FinishedPicture { picture: info.index, seed: SeedNumber(info.seed) }).collect(),
                     timings: Timings { load_secs, encode_secs, denoise_secs, decode_secs, total_secs },
                     notes,
                 }
@@ -360,7 +362,8 @@ mod tests {
     #[test]
     fn the_form_of_each_line_is_the_promised_one() {
         let job = JobId(1);
-        let begin = atelier_engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![7, 8], notes: vec!["Snapped.".into()] };
+        let begin =
+            atelier_engine::Begin { width: 64, height: 32, steps: 4, seeds: vec![Seed(7), Seed(8)], notes: vec!["Snapped.".into()] };
         let expected = r#"{"event":"begin","job":1,"width":64,"height":32,"steps":4,"seeds":[7,8],"notes":["Snapped."]}"#;
         assert_eq!(json(&Line::begin(job, None, &begin)), expected);
         let named = json(&Line::begin(job, Some("Small"), &begin));
@@ -404,7 +407,7 @@ mod tests {
         let expected = r#""out_of_memory":{"device":"GPU0","phase":"denoising","bytes_wanted":2,"bytes_free":1}}"#;
         let line = json(&Line::end(job, &atelier_engine::End::Failed(failure)));
         assert!(line.ends_with(expected), "{line}");
-        let pictures = vec![atelier_core::recipe::PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false }];
+        let pictures = vec![atelier_core::recipe::PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false }];
         let end = atelier_engine::End::Done { pictures, timings: atelier_engine::Timings::default(), notes: vec!["Hm.".into()] };
         let done = json(&Line::end(job, &end));
         assert!(done.ends_with(r#""notes":["Hm."]}"#), "{done}");

@@ -20,8 +20,8 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Preprocessor, Recipe, Upscale,
-    shaped_as,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Preprocessor, Recipe, Seed,
+    SeedNumber, Upscale, shaped_as,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_core::words::take_loras;
@@ -146,7 +146,7 @@ fn recipe_for_studio(picture: &PictureFlags, common: &CommonFlags) -> Recipe {
         negative_prompt: picture.negative_prompt.clone().unwrap_or_default(),
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
-        seed: picture.seed.unwrap_or(usual.seed),
+        seed: picture.seed.map_or(usual.seed, |number| number.0),
         batch_count: picture.batch_count,
         steps: sampling.steps.unwrap_or(usual.steps),
         guidance: sampling.cfg_scale.unwrap_or(usual.guidance),
@@ -267,7 +267,7 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Ve
         negative_prompt: Some(flags.negative_prompt.clone()),
         width: flags.width,
         height: flags.height,
-        seed: Some(0),
+        seed: Some(SeedNumber(Some(Seed::default()))),
         batch_count: 1,
         files: flags.files.clone(),
         start: starts::only(&flags.common.inputs, "atelier plan is about one picture")?,
@@ -433,7 +433,7 @@ fn recipe_of_flags(
         step_cache: guidance.cache().or(usual.step_cache),
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
-        seed: picture.seed.unwrap_or(usual.seed),
+        seed: picture.seed.map_or(usual.seed, |number| number.0),
         seed_blend: steps.seed_blend().or(usual.seed_blend),
         rng: sampling.rng.unwrap_or(usual.rng),
         sampler_rng: sampling.sampler_rng.or(usual.sampler_rng),

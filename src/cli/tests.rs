@@ -10,7 +10,7 @@ use super::json::{Line, Outcome};
 use super::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed, SeedNumber};
 use atelier_engine::{
     Begin, End, EngineEnd, Event, Failure, JobId, JobPhase, LogLevel, Picture, Preview, Query, Request, Step, Task, Timings, channel,
 };
@@ -104,6 +104,11 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     assert!(ran.out.starts_with("sd-cli --model model.gguf --prompt 'a lake' ") && ran.out.ends_with("--diffusion-fa\n"), "{}", ran.out);
     let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
     assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
+    for seed in ["9223372036854775808", "18446744073709551615"] {
+        let ran = print(&generate(&["--seed", seed, "--as-command"]));
+        assert!(ran.out.contains(&format!(" --seed {seed} ")), "{}", ran.out);
+        assert_eq!(print(&["generate", "--as-command", "--from-command", ran.out.trim()]).out, ran.out);
+    }
     let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --fps 9"]);
     assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --fps 9: Atelier makes no videos\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
@@ -137,14 +142,14 @@ fn image(value: u8) -> Arc<Rgb8> {
 
 fn picture(index: u32) -> Picture {
     Picture {
-        info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None, merged_loras: false },
+        info: PictureInfo { index, seed: Some(Seed(42 + u64::from(index))), cpu_math: None, merged_loras: false },
         notes: vec![PictureNote::changed("The size was snapped.")],
         image: image(index as u8),
     }
 }
 
 fn begin(pictures: u32) -> Begin {
-    let seeds = (0..pictures).map(|n| 42 + i64::from(n)).collect();
+    let seeds = (0..pictures).map(|n| Seed(42 + u64::from(n))).collect();
     Begin { width: 4, height: 2, steps: 2, seeds, notes: vec!["The size was snapped.".into()] }
 }
 
@@ -269,14 +274,14 @@ fn json_is_one_event_a_line_and_nothing_else() {
     let [
         Line::Begin { seeds, .. },
         Line::Preview { path: preview, step: 1, .. },
-        Line::Picture { path, seed: 42, width: 4, height: 2, .. },
+        Line::Picture { path, seed: SeedNumber(Some(Seed(42))), width: 4, height: 2, .. },
         Line::Log { text, .. },
         Line::End { outcome: Outcome::Done { .. }, .. },
     ] = &lines[..]
     else {
         panic!("{lines:?}")
     };
-    assert_eq!((&seeds[..], Path::new(preview), text.as_str()), (&[42][..], expected.as_path(), "hm"));
+    assert_eq!((&seeds[..], Path::new(preview), text.as_str()), (&[Seed(42)][..], expected.as_path(), "hm"));
     assert!(Path::new(path).is_file());
     assert_eq!(ran.err, "The size was snapped.\nOne colour only.\n");
 }

@@ -144,6 +144,7 @@ pub(crate) fn caret_after_change(before: &str, after: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::Seed;
 
     fn observe(history: &mut History, recipe: &Recipe, cause: ChangeCause, time_secs: f64, held: bool) {
         history.observe(recipe, None, &BTreeSet::new(), cause, time_secs, held);
@@ -157,10 +158,10 @@ mod tests {
             recipe.steps = steps;
             observe(&mut history, &recipe, ChangeCause::Edit, secs, false);
         }
-        recipe.seed = 7;
+        recipe.seed = Some(Seed(7));
         observe(&mut history, &recipe, ChangeCause::Edit, 9.1, false);
         assert_eq!(history.next_undo(), Some("seed"));
-        assert_eq!(history.undo().unwrap().recipe.seed, -1);
+        assert_eq!(history.undo().unwrap().recipe.seed, None);
         assert_eq!(history.undo().unwrap().recipe.steps, 23, "there was a pause");
         assert_eq!(history.undo().unwrap().recipe.steps, 20);
         assert!(history.undo().is_none());
@@ -183,10 +184,16 @@ mod tests {
     fn steps_are_changes_of_their_own_and_long_typing_is_cut() {
         let mut history = History::default();
         for seed in [1, 2] {
-            observe(&mut history, &Recipe { seed, ..Recipe::default() }, ChangeCause::Step("Roll a new seed"), 0.0, false);
+            observe(
+                &mut history,
+                &Recipe { seed: Some(Seed(seed)), ..Recipe::default() },
+                ChangeCause::Step("Roll a new seed"),
+                0.0,
+                false,
+            );
         }
         assert_eq!(history.next_undo(), Some("Roll a new seed"));
-        assert_eq!(history.undo().unwrap().recipe.seed, 1);
+        assert_eq!(history.undo().unwrap().recipe.seed, Some(Seed(1)));
         let mut history = History::default();
         let mut recipe = Recipe::default();
         for n in 0..20 {
@@ -202,7 +209,7 @@ mod tests {
         let (pins, more) = (BTreeSet::from([Module::Vae]), BTreeSet::from([Module::Vae, Module::Llm]));
         history.observe(&Recipe::default(), None, &pins, ChangeCause::Edit, 0.0, false);
         assert_eq!(history.next_undo(), None);
-        history.observe(&Recipe { seed: 1, ..Recipe::default() }, None, &more, ChangeCause::Step("Move"), 0.0, false);
+        history.observe(&Recipe { seed: Some(Seed(1)), ..Recipe::default() }, None, &more, ChangeCause::Step("Move"), 0.0, false);
         assert_eq!(history.undo().unwrap().pins, pins);
     }
 
@@ -210,7 +217,7 @@ mod tests {
     fn the_history_is_bounded() {
         let mut history = History::default();
         for seed in 0..500 {
-            observe(&mut history, &Recipe { seed, ..Recipe::default() }, ChangeCause::Step("Roll"), 0.0, false);
+            observe(&mut history, &Recipe { seed: Some(Seed(seed)), ..Recipe::default() }, ChangeCause::Step("Roll"), 0.0, false);
         }
         assert_eq!(std::iter::from_fn(|| history.undo().map(drop)).count(), MAX_CHANGES);
     }

@@ -14,7 +14,7 @@ pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
+use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe, Seed};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_language::{Language, choose_language, tr};
@@ -24,11 +24,11 @@ use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::QueueSnapshot;
 
 /// Seeds that are drawn stay short enough to be read out.
-const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
+const SEEDS: std::ops::Range<u64> = 0..1_000_000_000;
 
 /// A seed that is drawn.
-pub(crate) fn random_seed() -> i64 {
-    rand::random_range(SEEDS)
+pub(crate) fn random_seed() -> Seed {
+    Seed(rand::random_range(SEEDS))
 }
 
 /// State that several features read and change.

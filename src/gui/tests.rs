@@ -19,7 +19,7 @@ use crate::gui::{App, LibraryOptions, Options};
 use crate::settings::{self, Settings, ThemeChoice};
 use atelier_core::paths::Paths;
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{
     Begin, Control, End, EngineEnd, Event, Failure, JobId, JobPhase, LogLevel, Picture, Preview, PreviewOptions, Request, Step, Task,
     Timings, channel,
@@ -242,15 +242,16 @@ impl Studio {
         (job, *recipe, cancel)
     }
 
-    fn begin(&mut self, job: JobId, seeds: Vec<i64>) {
+    fn begin(&mut self, job: JobId, seeds: Vec<u64>) {
+        let seeds = seeds.into_iter().map(Seed).collect();
         let begin = Begin { width: 64, height: 64, steps: 4, seeds, notes: Vec::new() };
         self.port.send(Event::Begin { job, begin });
         self.harness.run_ok();
     }
 
-    fn picture(&mut self, job: JobId, index: u32, seed: i64) {
+    fn picture(&mut self, job: JobId, index: u32, seed: u64) {
         let before = self.app().state.create.session.len();
-        let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false };
         self.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, seed as u8) } });
         self.until("the picture", |app| {
             app.state.create.session.len() > before
@@ -265,7 +266,7 @@ impl Studio {
     }
 
     /// Asks, makes and keeps a picture of this seed.
-    fn make(&mut self, seed: i64) {
+    fn make(&mut self, seed: u64) {
         let (job, ..) = self.generate();
         self.begin(job, vec![seed]);
         self.picture(job, 0, seed);
@@ -319,6 +320,11 @@ impl Studio {
 
 fn image(side: u32, shade: u8) -> Arc<Rgb8> {
     Arc::new(Rgb8::new(side, side, vec![shade; (side * side * 3) as usize]).unwrap())
+}
+
+/// The seed of a recipe that has one.
+fn seed_of(recipe: &Recipe) -> u64 {
+    recipe.seed.unwrap().0
 }
 
 fn ready() -> Recipe {

@@ -19,7 +19,7 @@ use crate::gui::viewport::canvas_rect;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, coloured_icon, command_control, icon_button, menu_entry, sides, text_width};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
-use atelier_core::recipe::RecallPart;
+use atelier_core::recipe::{RecallPart, SeedNumber};
 use atelier_gallery::queue::PauseMode;
 use atelier_language::tr;
 
@@ -362,7 +362,7 @@ fn title(state: &State) -> String {
         return tr!("window-generating", width = forming.width, height = forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {
-        let recipe = &picture.recipe;
-        tr!("window-seed-steps", width = picture.width, height = picture.height, seed = picture.info.seed, steps = recipe.steps)
+        let (recipe, seed) = (&picture.recipe, SeedNumber(picture.info.seed));
+        tr!("window-seed-steps", width = picture.width, height = picture.height, seed, steps = recipe.steps)
     })
 }

@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value, json};
 
 use super::error::{Failure, Fault};
+use atelier_core::recipe::Seed;
 use description::{decimal, with_default};
 
 pub(crate) use description::{Description, Item};
@@ -214,30 +215,40 @@ impl Fields {
 
     /// A whole number; a decimal that is one counts.
     pub(crate) fn whole(&mut self, key: &str) -> Option<i64> {
-        /// 2^63.
-        const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
         self.note(key, || Item::Whole.schema());
+        self.at_most(key, i64::MAX.into()).and_then(|number| i64::try_from(number).ok())
+    }
+
+    /// A seed; `None` also where it is negative, which is how clients ask for one that is drawn.
+    pub(crate) fn seed(&mut self, key: &str) -> Option<Seed> {
+        self.note(key, || json!({"type": "integer", "maximum": Seed::MAX.0}));
+        self.at_most(key, u64::MAX.into()).and_then(|number| Seed::try_from(number).ok())
+    }
+
+    /// A whole number from that of the least `i64` to `largest`.
+    fn at_most(&mut self, key: &str, largest: i128) -> Option<i128> {
         // Seeds have more digits than a decimal keeps.
-        let whole = match self.map.get(key) {
+        let digits = match self.map.get(key) {
             Some(Value::String(text)) => text.trim().parse().ok(),
-            Some(value) => value.as_i64(),
-            None => None,
+            Some(Value::Number(number)) => number.as_i128(),
+            _ => None,
         };
-        if whole.is_some() {
+        let number = if let Some(digits) = digits {
             self.map.remove(key);
-            return whole;
-        }
-        let number = self.number(key)?;
-        if number.fract() != 0.0 {
-            self.fault(key, "It is not a whole number.");
+            digits
+        } else {
+            let number = self.number(key)?;
+            if number.fract() != 0.0 {
+                self.fault(key, "It is not a whole number.");
+                return None;
+            }
+            number as i128
+        };
+        if !(i128::from(i64::MIN)..=largest).contains(&number) {
+            self.fault(key, format!("It must be at most {largest}."));
             return None;
         }
-        // Seeds of other programs go to 2^64 - 1.
-        if number.abs() >= TOO_LARGE {
-            self.fault(key, format!("It must be at most {}.", i64::MAX));
-            return None;
-        }
-        Some(number as i64)
+        Some(number)
     }
 
     pub(crate) fn whole_or(&mut self, key: &str, usual: i64) -> i64 {
@@ -424,16 +435,21 @@ mod tests {
     #[test]
     fn numbers_and_switches_are_read_as_clients_send_them() {
         let body = br#"{"a": 2.0, "b": "7", "c": null, "d": 1, "e": "true", "f": 9007199254740993, "g": "x", "h": 1.5, "i": 5000, "j": {},
-            "k": " 9007199254740993", "l": 18446744073709551615, "m": "18446744073709551615"}"#;
+            "k": " 9007199254740993", "l": 18446744073709551615, "m": "18446744073709551615", "n": 18446744073709551615,
+            "o": " 9223372036854775808", "p": -1, "q": "-1", "r": 7.0, "s": 18446744073709551616, "t": "1e30"}"#;
         let mut it = Fields::read(body).unwrap();
         assert_eq!((it.whole("a"), it.whole("b"), it.whole("c"), it.whole("absent")), (Some(2), Some(7), None, None));
         assert_eq!((it.flag("d"), it.flag("e")), (Some(true), Some(true)));
         assert_eq!([it.whole("f"), it.whole("k")], [Some(9_007_199_254_740_993); 2], "seeds keep every digit");
         assert_eq!((it.number("g"), it.whole("h"), it.within("i", 1..=150), it.text("j")), (None, None, None, None));
-        assert_eq!([it.whole("l"), it.whole("m")], [None; 2], "no other seed in its place");
+        assert_eq!([it.whole("l"), it.whole("m")], [None; 2], "no other number in its place");
+        assert_eq!(["n", "o"].map(|key| it.seed(key)), [Some(Seed::MAX), Some(Seed(1 << 63))]);
+        assert_eq!(["p", "q", "r", "absent"].map(|key| it.seed(key)), [None, None, Some(Seed(7)), None]);
+        assert_eq!(["s", "t"].map(|key| it.seed(key)), [None; 2], "no other seed in its place");
         let Err(Failure::Invalid(faults)) = it.finish() else { panic!("nothing was refused") };
-        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j", "l", "m"]);
-        assert!(faults[4..].iter().all(|it| it.sentence == "It must be at most 9223372036854775807."));
+        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j", "l", "m", "s", "t"]);
+        assert!(faults[4..6].iter().all(|it| it.sentence == "It must be at most 9223372036854775807."));
+        assert!(faults[6..].iter().all(|it| it.sentence == "It must be at most 18446744073709551615."));
     }
 
     #[test]

@@ -167,7 +167,7 @@ mod tests {
             include_str!("jobs/further.rs"),
             include_str!("pictures.rs"),
         ];
-        const READS: [&str; 19] = [
+        const READS: [&str; 20] = [
             "clamped",
             "clamped_or",
             "decimal",
@@ -181,6 +181,7 @@ mod tests {
             "objects",
             "picture",
             "prose",
+            "seed",
             "switch",
             "text",
             "whole",

@@ -3,8 +3,8 @@
 
 use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend,
-    shaped_as,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, Seed,
+    SeedBlend, SeedNumber, shaped_as,
 };
 use atelier_core::words::{Wildcards, take_loras_if};
 use atelier_gallery::queue::User;
@@ -45,7 +45,8 @@ pub(crate) struct Wish {
     pub(crate) eta: Option<f32>,
     pub(crate) flow_shift: Option<f32>,
     pub(crate) clip_skip: Option<u32>,
-    pub(crate) seed: Option<i64>,
+    /// `None`: one is drawn.
+    pub(crate) seed: Option<Seed>,
     pub(crate) seed_blend: Option<SeedBlend>,
     pub(crate) pictures: Option<u32>,
     pub(crate) vae: Option<String>,
@@ -110,7 +111,7 @@ impl Wish {
 
     /// Chooses in its prompts, with a note: the same for all of its pictures, by the seed of the first.
     /// `random`: that seed where none was asked for.
-    pub(crate) fn choose_words(mut self, random: i64, lists: &dyn Wildcards) -> Result<Self, Failure> {
+    pub(crate) fn choose_words(mut self, random: Seed, lists: &dyn Wildcards) -> Result<Self, Failure> {
         let words = self.words();
         if self.has_chosen_words || !words.is_template() {
             return Ok(self);
@@ -122,15 +123,15 @@ impl Wish {
         let Some(Recipe { prompt, negative_prompt, template, seed, .. }) = chosen.recipes.into_iter().next() else { return Ok(self) };
         self.notes.push(match self.pictures {
             Some(count @ 2..) => format!("Prompt of all {count} pictures: {prompt}"),
-            _ => format!("Prompt of seed {seed}: {prompt}"),
+            _ => format!("Prompt of seed {}: {prompt}", SeedNumber(seed)),
         });
-        Ok(Self { prompt, negative_prompt, template, seed: Some(seed), ..self })
+        Ok(Self { prompt, negative_prompt, template, seed, ..self })
     }
 
     /// Its prompts, as those of one picture.
     fn words(&self) -> Recipe {
         let (prompt, negative_prompt) = (self.prompt.clone(), self.negative_prompt.clone());
-        Recipe { prompt, negative_prompt, seed: self.seed.unwrap_or(-1), ..Recipe::default() }
+        Recipe { prompt, negative_prompt, seed: self.seed, ..Recipe::default() }
     }
 }
 
@@ -237,7 +238,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     recipe.flow_shift = wish.flow_shift.or(recipe.flow_shift);
     recipe.clip_skip = wish.clip_skip.or(recipe.clip_skip);
     wish.further.apply(&mut recipe);
-    recipe.seed = wish.seed.filter(|seed| *seed >= 0).unwrap_or(-1);
+    recipe.seed = wish.seed;
     recipe.seed_blend = wish.seed_blend;
     recipe.batch_count = wish.pictures.unwrap_or(1);
     recipe.threads = threads;
@@ -319,7 +320,7 @@ mod tests {
         let list = list(turbo);
         let made = make(Wish::default(), &list, None, Some(1)).unwrap();
         assert_eq!((made.recipe.steps, made.recipe.guidance, made.recipe.width, made.recipe.height), (8, 1.0, 1024, 768));
-        assert_eq!((made.recipe.seed, made.recipe.threads, made.notes.len()), (-1, Some(1), 0));
+        assert_eq!((made.recipe.seed, made.recipe.threads, made.notes.len()), (None, Some(1), 0));
         let wish = Wish { guidance: Some(4.5), steps: Some(22), effort: Some(2.0), ..Wish::default() };
         let made = make(wish, &list, None, None).unwrap();
         assert_eq!((made.recipe.guidance, made.recipe.steps), (1.0, 22));
@@ -378,24 +379,24 @@ mod tests {
 
     #[test]
     fn what_is_chosen_in_a_prompt_follows_from_the_seed_and_is_told() {
-        let of = |prompt: &str| Wish { prompt: prompt.into(), seed: Some(3), ..Wish::default() };
+        let of = |prompt: &str| Wish { prompt: prompt.into(), seed: Some(Seed(3)), ..Wish::default() };
         let template = "{red|blue} lake <lora:ink:0.5>";
-        let chosen = of(template).choose_words(9, &NoWildcards).unwrap();
+        let chosen = of(template).choose_words(Seed(9), &NoWildcards).unwrap();
         let colour = chosen.prompt.split(' ').next().unwrap().to_owned();
         assert!(["red", "blue"].contains(&colour.as_str()), "{}", chosen.prompt);
         assert_eq!(chosen.notes, [format!("Prompt of seed 3: {colour} lake <lora:ink:0.5>")]);
-        assert_eq!(of(template).choose_words(10, &NoWildcards).unwrap().prompt, chosen.prompt, "the same seed chooses the same");
+        assert_eq!(of(template).choose_words(Seed(10), &NoWildcards).unwrap().prompt, chosen.prompt, "the same seed chooses the same");
         let made = make(chosen, &list(Defaults::default()), None, None).unwrap().recipe;
-        assert_eq!((made.prompt, made.template.as_str(), made.seed), (format!("{colour} lake"), template, 3));
-        let several = Wish { seed: Some(-1), pictures: Some(4), ..of("a {lake|lake}") }.choose_words(9, &NoWildcards).unwrap();
-        assert_eq!((several.seed, several.notes), (Some(9), vec!["Prompt of all 4 pictures: a lake".to_owned()]));
+        assert_eq!((made.prompt, made.template.as_str(), made.seed), (format!("{colour} lake"), template, Some(Seed(3))));
+        let several = Wish { seed: None, pictures: Some(4), ..of("a {lake|lake}") }.choose_words(Seed(9), &NoWildcards).unwrap();
+        assert_eq!((several.seed, several.notes), (Some(Seed(9)), vec!["Prompt of all 4 pictures: a lake".to_owned()]));
         for wish in [of("a {lake}"), Wish { has_chosen_words: true, ..of("{red|blue} __colour__") }] {
             assert!(!wish.names_wildcards());
-            let same = wish.clone().choose_words(9, &NoWildcards).unwrap();
+            let same = wish.clone().choose_words(Seed(9), &NoWildcards).unwrap();
             assert_eq!((same.prompt, same.template.as_str(), same.notes.len()), (wish.prompt, "", 0));
         }
         assert!(of("a __colour__ lake").names_wildcards());
-        assert!(matches!(of("a __colour__ lake").choose_words(9, &NoWildcards), Err(Failure::Invalid(_))));
+        assert!(matches!(of("a __colour__ lake").choose_words(Seed(9), &NoWildcards), Err(Failure::Invalid(_))));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
+use atelier_core::recipe::Seed;
 use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError, Trash, TrashReport};
@@ -213,7 +214,7 @@ impl App {
                     tracing::warn!("{sentence}");
                 }
             }
-            wish.choose_words(i64::from(rand::random::<u32>()), &lists)
+            wish.choose_words(Seed(u64::from(rand::random::<u32>())), &lists)
         });
         chosen.await?
     }

@@ -157,7 +157,7 @@ mod tests {
     use crate::settings::{ChosenStudio, NamedPlacement, PreviewChoice, SharingSettings, ThemeChoice, WindowPlace, Zoom};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
-    use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
+    use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler, Seed};
     use atelier_language::Language;
     use atelier_studio::studio_model::StudioModel;
     use atelier_studio::updates::{UpdateChoice, UpdateSettings};
@@ -177,7 +177,7 @@ mod tests {
             eta: Some(0.5),
             flow_shift: Some(3.0),
             clip_skip: Some(2),
-            seed: i64::MAX,
+            seed: Some(Seed::MAX),
             batch_count: 4,
             vae_tiling: true,
             flash_attention: false,
@@ -329,7 +329,7 @@ mod tests {
         let LoadedSettings { settings, problem, .. } = load(&path);
         assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
         assert_eq!(settings.recipe.prompt, "kept");
-        assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
+        assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, None));
         assert_eq!(settings.recipe.guidance, 0.0);
         assert!(problem.unwrap().hint.contains("Steps: 1 instead of 0."));
         assert_eq!(settings.recipe.files.iter().count(), 1);

@@ -84,6 +84,19 @@ fn the_same_settings_give_the_same_file_as_the_command_line() {
 }
 
 #[test]
+fn the_largest_seed_is_a_number_or_text_and_keeps_every_digit() {
+    let studio = Studio::open();
+    let asked = [json!({"seed": u64::MAX}), json!({"seed": u64::MAX.to_string()})];
+    let answers = asked.map(|seed| post(studio.address(), "/sdapi/v1/txt2img", &with(small("a lake"), &seed)).ok());
+    for answer in &answers {
+        let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
+        assert_eq!((&info["seed"], &info["subseed"]), (&json!(u64::MAX), &json!(-1)));
+        assert!(info["infotexts"][0].as_str().unwrap().contains("Seed: 18446744073709551615,"), "{info}");
+    }
+    assert!(bytes(&answers[0]["images"][0]) == bytes(&answers[1]["images"][0]), "it is no seed that is drawn");
+}
+
+#[test]
 fn every_list_answers_as_clients_read_it() {
     let studio = Studio::open();
     let ask = |path: &str| get(studio.address(), path).ok();

@@ -12,7 +12,7 @@ pub(crate) mod proxy;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe, Seed};
 use testkit::tiny::{self, TinyFiles};
 
 /// A folder of this test binary's own, the same in every run.
@@ -45,7 +45,7 @@ pub(crate) fn recipe() -> Recipe {
         height: 64,
         steps: 3,
         guidance: 1.0,
-        seed: 42,
+        seed: Some(Seed(42)),
         threads: Some(1),
         ..Recipe::default()
     }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{Recipe, Rgb8, Seed};
 use atelier_engine::{Event, Handle, PreviewOptions, Task};
 use atelier_library::Builtin;
 use testkit::attributes::{Measure, PROMPTS, mean};
@@ -26,7 +26,7 @@ impl Painter {
         let builtin = Builtin::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/builtin-model")).unwrap();
         let mut recipe = Recipe::default();
         builtin.apply(&mut recipe);
-        let recipe = Recipe { width: SIZE, height: SIZE, seed: 5, threads: Some(1), ..recipe };
+        let recipe = Recipe { width: SIZE, height: SIZE, seed: Some(Seed(5)), threads: Some(1), ..recipe };
         Self { engine: atelier_engine::start(|| {}), recipe }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::reading::ReadingMarks;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_media::{Metadata, write_picture};
 use tempfile::TempDir;
 
@@ -84,8 +84,8 @@ impl Fixture {
 }
 
 /// A recipe with this prompt and seed.
-pub(crate) fn recipe(prompt: &str, seed: i64) -> Recipe {
-    let mut recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
+pub(crate) fn recipe(prompt: &str, seed: u64) -> Recipe {
+    let mut recipe = Recipe { prompt: prompt.into(), seed: Some(Seed(seed)), ..Recipe::default() };
     recipe.files.set(FileRole::Diffusion, "/models/z_image_turbo-Q4.gguf");
     recipe
 }
@@ -101,7 +101,8 @@ pub(crate) fn from_picture(recipe: Recipe, path: &Path) -> Recipe {
 pub(crate) fn write_recipe(path: &Path, recipe: &Recipe) {
     let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
     // Other pixels for each seed, as real pictures have.
-    let image = Rgb8::new(8, 6, (0..144).map(|n| (n * 7 + recipe.seed * 31) as u8).collect()).unwrap();
+    let Seed(seed) = recipe.seed.unwrap_or_default();
+    let image = Rgb8::new(8, 6, (0..144).map(|n| seed.wrapping_mul(31).wrapping_add(n * 7) as u8).collect()).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     write_picture(path, &image, &Metadata::of(recipe, None, info, &[], &image)).unwrap();
 }

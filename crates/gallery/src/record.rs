@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{ImageSource, RequiredFile};
+use atelier_core::recipe::{ImageSource, RequiredFile, Seed};
 use atelier_media::{PictureLora, PictureModel, PictureSettings, Tool};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
@@ -177,8 +177,7 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
         state.key(),
         settings.tool.map(Tool::key),
         model_id(connection, settings.model.as_ref(), model_file.as_deref())?,
-        // One that the column cannot hold is not searched for.
-        settings.seed.and_then(|seed| i64::try_from(seed).ok()),
+        settings.seed.map(Seed::bits),
         settings.steps,
         settings.guidance.and_then(decimal),
         name(&settings.sampler),

@@ -10,6 +10,7 @@ use crate::picture::{PictureDetails, PictureFlag, PictureKind, PictureState, Pic
 use crate::queue::Owner;
 use crate::stored_path::{StoredPath, id_list};
 use crate::{Database, GalleryError, PictureId};
+use atelier_core::recipe::Seed;
 
 /// Columns of a summary, from `picture p`, `folder f`, `picture_text t` and `picture_recipe r`. Of
 /// recipes only those that may be of drafts.
@@ -69,7 +70,7 @@ impl Database {
                 height: summary.height,
                 prompt: text(0)?,
                 negative_prompt: text(1)?,
-                seed: integer(row, at(6))?,
+                seed: integer(row, at(6))?.map(Seed::from_bits),
                 steps: integer(row, at(7))?,
                 guidance: row.get_ref(at(8))?.as_f64().ok().map(|it| it as f32),
                 sampler: text(9)?,

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use atelier_core::recipe::Seed;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -173,14 +174,20 @@ impl SqlCondition {
             Condition::Flag(FlagFilter::None) => self.push("p.flag IS NULL", []),
             Condition::Integer { column, least, most } => {
                 let column = match column {
-                    IntegerColumn::Seed => "p.seed",
+                    IntegerColumn::Seed => {
+                        let ranges = seed_ranges(least.unwrap_or(i128::MIN), most.unwrap_or(i128::MAX));
+                        let sql = negatable("(p.seed BETWEEN ? AND ? OR p.seed BETWEEN ? AND ?)", "p.seed");
+                        self.push(&sql, ranges.map(Value::Integer));
+                        return Ok(());
+                    }
                     IntegerColumn::Steps => "p.steps",
                     IntegerColumn::Width => "p.width",
                     IntegerColumn::Height => "p.height",
                     IntegerColumn::Rating => "p.rating",
                     IntegerColumn::Batch => "p.batch_id",
                 };
-                let (least, most) = (least.unwrap_or(i64::MIN), most.unwrap_or(i64::MAX));
+                let bound = |number: i128| i64::try_from(number).ok();
+                let (least, most) = (least.and_then(bound).unwrap_or(i64::MIN), most.and_then(bound).unwrap_or(i64::MAX));
                 let sql = format!("{column} BETWEEN ? AND ?");
                 self.push(&negatable(&sql, column), [Value::Integer(least), Value::Integer(most)]);
             }
@@ -289,6 +296,23 @@ fn owners_called(connection: &Connection, name: &str) -> Result<Value, GalleryEr
         }
     }
     Ok(Value::Text(serde_json::Value::Array(owners).to_string()))
+}
+
+/// The ends of two ranges of the column of seeds, which holds their bits: of those below 2^63, and
+/// of the others, which are negative there.
+fn seed_ranges(least: i128, most: i128) -> [i64; 4] {
+    /// A range that nothing is in.
+    const NONE: (i64, i64) = (1, 0);
+    let within = |first: u64, last: u64| {
+        let (least, most) = (least.max(first.into()), most.min(last.into()));
+        if least > most {
+            return NONE;
+        }
+        let bits = |number: i128| Seed::try_from(number).unwrap_or_default().bits();
+        (bits(least), bits(most))
+    };
+    let (low, high) = (within(0, (1 << 63) - 1), within(1 << 63, u64::MAX));
+    [low.0, low.1, high.0, high.1]
 }
 
 /// A condition that is false, not unknown, where the column is empty, so that its negation holds

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::diffusers;
 use super::naming::name_of;
 use atelier_core::json::has_more_values;
-use atelier_core::recipe::ModelFiles;
+use atelier_core::recipe::{ModelFiles, Seed, SeedNumber};
 pub use atelier_downloads::{FileName, MANIFEST, Sha256};
 use atelier_language::tr;
 
@@ -101,8 +101,8 @@ pub struct Example {
     #[serde(default, deserialize_with = "defaults::side", skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
     /// Seed of the picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<i64>,
+    #[serde(default, deserialize_with = "seed", skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
     /// Path in the model's folder of the picture, made with the settings that suit the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<FileName>,
@@ -511,6 +511,11 @@ fn inner_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if name.trim().is_empty() { Err(de::Error::custom(tr!("library-the-name-is-empty"))) } else { Ok(name) }
+}
+
+/// A negative one is none.
+fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seed>, D::Error> {
+    SeedNumber::deserialize(deserializer).map(|number| number.0)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod line;
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedNumber};
 use atelier_core::sentences::with_commas;
 pub(crate) use line::pairs;
 use line::{MAX_PAIRS, SettingsLine, key_at_end};
@@ -51,7 +51,7 @@ impl Parameters {
             it.push(key::SCHEDULE_TYPE, scheduler.label());
         }
         it.push(key::CFG_SCALE, recipe.guidance);
-        it.push(key::SEED, info.seed);
+        it.push(key::SEED, SeedNumber(info.seed));
         if let Some(blend) = recipe.seed_blend {
             it.push(key::VARIATION_SEED, blend.seed);
             it.push(key::VARIATION_SEED_STRENGTH, blend.amount);
@@ -262,7 +262,7 @@ mod tests {
 
     use super::line::FEWEST_PAIRS;
     use super::*;
-    use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng};
+    use atelier_core::recipe::{ImageSource, InitImage, Lora, Rng, Seed};
 
     fn pair(key: &str, value: &str) -> (String, String) {
         (key.into(), value.into())
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_recipe_is_told_without_its_folders() {
-        let mut recipe = Recipe { prompt: "a lake".into(), guidance: 1.5, seed: -1, ..Recipe::default() };
+        let mut recipe = Recipe { prompt: "a lake".into(), guidance: 1.5, seed: None, ..Recipe::default() };
         recipe.files.set(FileRole::Diffusion, "/home/someone/models/z_image.gguf");
         recipe.sampler = Some(Sampler::Dpmpp2sA);
         recipe.scheduler = Some(Scheduler::SgmUniform);
@@ -384,8 +384,13 @@ mod tests {
         (recipe.seamless_x, recipe.seamless_y) = (true, true);
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
         recipe.loras = vec![Lora { encoder_strength: Some(0.25), ..Lora::new(PathBuf::from("/home/someone/loras/ink.safetensors"), 0.5) }];
-        let text =
-            format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None, merged_loras: false }, 640, 480));
+        let text = format(&Parameters::of(
+            &recipe,
+            None,
+            PictureInfo { index: 1, seed: Some(Seed(43)), cpu_math: None, merged_loras: false },
+            640,
+            480,
+        ));
         assert!(
             text.starts_with(
                 "a lake <lora:ink:0.25:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \
@@ -396,7 +401,8 @@ mod tests {
         assert!(!text.contains("someone"), "{text}");
         let loras = vec![Lora { start: 0.2, end: 0.7, ..recipe.loras[0].clone() }];
         let ranged = Recipe { loras, ..recipe };
-        let told = Parameters::of(&ranged, None, PictureInfo { index: 1, seed: 43, cpu_math: None, merged_loras: false }, 640, 480);
+        let told =
+            Parameters::of(&ranged, None, PictureInfo { index: 1, seed: Some(Seed(43)), cpu_math: None, merged_loras: false }, 640, 480);
         assert!(told.prompt.starts_with("a lake [[<lora:ink:0.25:0.5>::0."), "{}", told.prompt);
     }
 

@@ -1,6 +1,7 @@
 //! The names of picture files: `2026-11-20 19-30-05 a red sunset over 42.png`. Good on every
 //! system; they sort by time. Pure.
 
+use atelier_core::recipe::{Seed, SeedNumber};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
@@ -9,9 +10,9 @@ const WORDS: usize = 6;
 const CHARACTERS: usize = 48;
 
 /// Names for a picture, of which the first free one is used: the plain one, then numbered ones.
-pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: i64) -> impl Iterator<Item = String> + use<> {
+pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: Option<Seed>) -> impl Iterator<Item = String> + use<> {
     let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
-    let parts = [time, words(prompt), seed.to_string()];
+    let parts = [time, words(prompt), SeedNumber(seed).to_string()];
     let stem = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     (1..10_000).map(move |n| if n == 1 { format!("{stem}.png") } else { format!("{stem} ({n}).png") })
 }
@@ -62,8 +63,8 @@ mod tests {
 
     use super::*;
 
-    fn first(prompt: &str, seed: i64) -> String {
-        file_names(datetime!(2026-11-20 19:30:05 UTC), prompt, seed).next().unwrap()
+    fn first(prompt: &str, seed: u64) -> String {
+        file_names(datetime!(2026-11-20 19:30:05 UTC), prompt, Some(Seed(seed))).next().unwrap()
     }
 
     #[test]
@@ -83,13 +84,13 @@ mod tests {
 
     #[test]
     fn the_next_names_are_numbered() {
-        let names: Vec<String> = file_names(datetime!(2026-11-20 19:30:05 UTC), "a", 1).take(3).collect();
+        let names: Vec<String> = file_names(datetime!(2026-11-20 19:30:05 UTC), "a", Some(Seed(1))).take(3).collect();
         assert_eq!(names[1..], ["2026-11-20 19-30-05 a 1 (2).png", "2026-11-20 19-30-05 a 1 (3).png"]);
     }
 
     proptest! {
         #[test]
-        fn every_prompt_gives_a_name_that_every_system_takes(prompt in any::<String>(), seed in any::<i64>()) {
+        fn every_prompt_gives_a_name_that_every_system_takes(prompt in any::<String>(), seed in any::<u64>()) {
             let name = first(&prompt, seed);
             let end = format!("{seed}.png");
             prop_assert!(name.len() <= 255 && name.starts_with("2026") && name.ends_with(&end));

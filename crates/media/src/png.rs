@@ -17,7 +17,7 @@ use super::png_text::{self, Chunk};
 use super::{PictureError, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::picture_note::{PictureNote, used_recipe};
-use atelier_core::recipe::{FineColours, PictureInfo, Recipe, Rgb8, Samples, StoredFile};
+use atelier_core::recipe::{FineColours, PictureInfo, Recipe, Rgb8, Samples, Seed, StoredFile};
 
 /// Keyword of the text of A1111 and others.
 pub(crate) const PARAMETERS: &str = "parameters";
@@ -91,7 +91,13 @@ pub fn save_picture(
 }
 
 /// The same for a picture whose metadata is known.
-pub fn save_with_metadata(folder: &Path, prompt: &str, seed: i64, image: &Rgb8, metadata: &Metadata) -> Result<PathBuf, PictureError> {
+pub fn save_with_metadata(
+    folder: &Path,
+    prompt: &str,
+    seed: Option<Seed>,
+    image: &Rgb8,
+    metadata: &Metadata,
+) -> Result<PathBuf, PictureError> {
     let names = picture_file_names(prompt, seed);
     paths::write_new(folder, names, |file| encode(file, image, metadata)).map_err(|error| PictureError::write(folder, error))
 }
@@ -112,7 +118,7 @@ pub fn encode_picture(image: &Rgb8, metadata: &Metadata) -> Result<Vec<u8>, Pict
 }
 
 /// Names for a picture that is made now, of which the first free one is to be used.
-pub fn picture_file_names(prompt: &str, seed: i64) -> impl Iterator<Item = String> + use<> {
+pub fn picture_file_names(prompt: &str, seed: Option<Seed>) -> impl Iterator<Item = String> + use<> {
     let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
     file_names::file_names(now, prompt, seed)
 }
@@ -202,7 +208,7 @@ mod tests {
     use super::*;
     use atelier_core::recipe::FileRole;
 
-    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
+    const INFO: PictureInfo = PictureInfo { index: 0, seed: Some(Seed(42)), cpu_math: None, merged_loras: false };
 
     fn image() -> Rgb8 {
         Rgb8::new(3, 2, (0..18).map(|n| n * 14).collect()).unwrap()
@@ -228,7 +234,7 @@ mod tests {
         assert_eq!(metadata, Metadata::of(&recipe, None, INFO, &[], &image()));
         // So small a picture is not made: its size is brought to the least.
         let restored = metadata.recipe.unwrap().into_recipe(|_, name, bytes| (bytes == 77).then(|| folder.path().join(name)));
-        assert_eq!(restored.recipe, Recipe { seed: 42, width: 64, height: 64, ..recipe });
+        assert_eq!(restored.recipe, Recipe { seed: Some(Seed(42)), width: 64, height: 64, ..recipe });
     }
 
     #[test]

@@ -106,7 +106,7 @@ struct StoredUpscale {
 
 impl Default for StoredRecipe {
     fn default() -> Self {
-        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1, cpu_math: None, merged_loras: false }, 512, 512, |_| 0)
+        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: None, cpu_math: None, merged_loras: false }, 512, 512, |_| 0)
     }
 }
 
@@ -269,10 +269,10 @@ mod tests {
     use atelier_core::canvas::{AreaFill, AreaSettings, Borders, StartFit};
     use atelier_core::recipe::{
         ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Person, PlacementText, Preprocessor, Rgb8, Rng, Sampler, Scheduler,
-        SeedBlend,
+        Seed, SeedBlend,
     };
 
-    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16), merged_loras: false };
+    const INFO: PictureInfo = PictureInfo { index: 2, seed: Some(Seed(44)), cpu_math: Some(CpuMath::Bf16), merged_loras: false };
 
     fn full() -> Recipe {
         let mut recipe = Recipe {
@@ -285,8 +285,8 @@ mod tests {
             eta: Some(0.3),
             flow_shift: Some(3.0),
             clip_skip: Some(2),
-            seed: 42,
-            seed_blend: Some(SeedBlend { seed: 43, amount: 0.25 }),
+            seed: Some(Seed(42)),
+            seed_blend: Some(SeedBlend { seed: Seed(43), amount: 0.25 }),
             last_step: Some(9),
             rng: Rng::Cpu,
             batch_count: 4,
@@ -345,8 +345,15 @@ mod tests {
         let text = text.replace("/home/someone/models", "/other/models").replace("/home/someone/loras", "/other/loras");
         let text = text.replace("/home/someone/embeddings", "/other/embeddings");
         let moved: Recipe = serde_json::from_str(&text.replace("/home/someone", "/other/images")).unwrap();
-        let expected =
-            Recipe { seed: 44, batch_count: 1, width: 640, height: 480, placement: PlacementText::default(), threads: None, ..moved };
+        let expected = Recipe {
+            seed: Some(Seed(44)),
+            batch_count: 1,
+            width: 640,
+            height: 480,
+            placement: PlacementText::default(),
+            threads: None,
+            ..moved
+        };
         assert_eq!(it.recipe, expected);
     }
 
@@ -399,7 +406,7 @@ mod tests {
         let text = r#"{"version":9,"prompt":"a lake","seed":7,"colour":"blue","sampler":"quantum","scheduler":"karras",
             "files":{"audio":{"name":"a"}},"upscaled":{"model":{"name":"x"},"tiles":4}}"#;
         let it = restored(text, |_, _, _| None);
-        assert_eq!((it.recipe.prompt.as_str(), it.recipe.seed, it.recipe.sampler), ("a lake", 7, None));
+        assert_eq!((it.recipe.prompt.as_str(), it.recipe.seed, it.recipe.sampler), ("a lake", Some(Seed(7)), None));
         assert_eq!(it.recipe.scheduler, Some(Scheduler::Karras));
         assert_eq!(it.notes.len(), 2);
         assert!(it.notes.iter().any(|note| note.contains("quantum")));

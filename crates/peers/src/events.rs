@@ -72,6 +72,7 @@ impl EventReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::Seed;
 
     const STREAM: &[u8] =
         b": keep-alive\n\nevent: step\r\ndata: {\"picture\": 0, \"step\": 1,\r\ndata: \"steps\": 4}\r\n\r\nid: 7\nevent: new\n\
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn events_are_the_same_in_pieces_of_any_size() {
-        let expected = [JobEvent::Step { picture: 0, done: 1, total: 4 }, JobEvent::Picture { index: 0, seed: Some(5) }];
+        let expected = [JobEvent::Step { picture: 0, done: 1, total: 4 }, JobEvent::Picture { index: 0, seed: Some(Seed(5)) }];
         for size in 1..=STREAM.len() {
             let mut reader = EventReader::default();
             let events: Vec<JobEvent> = STREAM.chunks(size).flat_map(|piece| reader.push(piece).unwrap()).collect();

@@ -1,7 +1,7 @@
 //! A job as another studio takes it, and what it tells of it. Pure.
 
 use atelier_core::json::has_more_values;
-use atelier_core::recipe::{Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{Rgb8, Sampler, Scheduler, Seed};
 use atelier_core::words::Prompt;
 use atelier_media::{ExportFormat, PictureError, export_pixels};
 use base64::Engine as _;
@@ -33,7 +33,7 @@ pub struct JobRequest {
     pub width: Option<u32>,
     /// Pixels.
     pub height: Option<u32>,
-    pub seed: Option<i64>,
+    pub seed: Option<Seed>,
     pub pictures: u32,
     pub steps: Option<u32>,
     pub guidance: Option<f32>,
@@ -77,7 +77,7 @@ impl JobRequest {
         put(&mut body, "model", self.model.as_deref());
         put(&mut body, "width", self.width);
         put(&mut body, "height", self.height);
-        put(&mut body, "seed", self.seed.filter(|seed| *seed >= 0));
+        put(&mut body, "seed", self.seed.map(|Seed(seed)| seed));
         put(&mut body, "clip_skip", self.clip_skip);
         if let Some((image, strength)) = &self.init {
             body.insert("init_image".to_owned(), picture(image)?);
@@ -119,7 +119,7 @@ pub struct JobBegin {
     pub height: u32,
     pub steps: u32,
     /// One for each picture.
-    pub seeds: Vec<i64>,
+    pub seeds: Vec<Seed>,
 }
 
 /// What another studio tells of a job, brought within bounds.
@@ -148,7 +148,7 @@ pub enum JobEvent {
     /// A picture that can be fetched.
     Picture {
         index: u32,
-        seed: Option<i64>,
+        seed: Option<Seed>,
     },
     /// Nothing follows.
     End {
@@ -188,7 +188,7 @@ pub(crate) fn read_event(name: &str, data: &[u8]) -> Result<Option<JobEvent>, No
             JobEvent::Preview { picture: picture("picture")?, step: steps("step")?, file }
         }
         // Where it says that the picture lies is not looked at: the index says it.
-        "picture" => JobEvent::Picture { index: picture("index")?, seed: value.get("seed").and_then(Value::as_i64).filter(|it| *it >= 0) },
+        "picture" => JobEvent::Picture { index: picture("index")?, seed: value.get("seed").and_then(seed) },
         _ => {
             let sentence = value.get("error").and_then(|error| error.get("message")).and_then(Value::as_str);
             JobEvent::End { status: status(&value)?, sentence: sentence.map(|it| clean_line(it, MAX_SENTENCE)), notes: notes(&value) }
@@ -220,8 +220,12 @@ fn number(value: &Value, key: &str, most: u32) -> Option<u32> {
     u32::try_from(value.get(key)?.as_u64()?).ok().filter(|it| *it <= most)
 }
 
+fn seed(value: &Value) -> Option<Seed> {
+    value.as_u64().map(Seed)
+}
+
 fn begin(value: &Value) -> Option<JobBegin> {
-    let seeds = value.get("seeds")?.as_array()?.iter().take(MAX_PICTURES as usize).filter_map(Value::as_i64).collect();
+    let seeds = value.get("seeds")?.as_array()?.iter().take(MAX_PICTURES as usize).filter_map(seed).collect();
     let (width, height) = (number(value, "width", MAX_SIDE)?, number(value, "height", MAX_SIDE)?);
     Some(JobBegin { width, height, steps: number(value, "steps", MAX_STEPS)?, seeds })
 }
@@ -237,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_was_not_chosen_is_not_sent() {
-        let request = JobRequest { prompt: "a lake".into(), pictures: 1, seed: Some(-1), ..JobRequest::default() };
+        let request = JobRequest { prompt: "a lake".into(), pictures: 1, seed: None, ..JobRequest::default() };
         let expected = json!({"prompt": "a lake", "negative_prompt": "", "batch_count": 1, "output_format": "png",
             "sample_params": {"guidance": {}}});
         assert_eq!(request.body().unwrap(), expected);
@@ -249,14 +253,14 @@ mod tests {
             steps: Some(4),
             guidance: Some(1.5),
             sampler: Some(Sampler::EulerA),
-            seed: Some(7),
+            seed: Some(Seed::MAX),
             init: Some((image.clone(), 0.5)),
             references: vec![image],
             ..request
         };
         let body = request.body().unwrap();
         assert_eq!(body["sample_params"], json!({"sample_steps": 4, "sample_method": "euler_a", "guidance": {"txt_cfg": 1.5}}));
-        assert_eq!((&body["model"], &body["seed"], &body["strength"]), (&json!("Dream"), &json!(7), &json!(0.5)));
+        assert_eq!((&body["model"], &body["seed"], &body["strength"]), (&json!("Dream"), &json!(u64::MAX), &json!(0.5)));
         assert!(body["init_image"].as_str().unwrap().starts_with("iVBOR") && body["ref_images"].as_array().unwrap().len() == 1);
     }
 
@@ -264,8 +268,8 @@ mod tests {
     fn events_are_read_within_bounds() {
         let read = |name: &str, data: Value| read_event(name, data.to_string().as_bytes());
         let begun = json!({"status": "generating", "queue_position": 0, "notes": ["Snapped.\u{1b}[2J", 7],
-            "begin": {"width": 64, "height": 32, "steps": 4, "seeds": [7, 8]}});
-        let begin = Some(JobBegin { width: 64, height: 32, steps: 4, seeds: vec![7, 8] });
+            "begin": {"width": 64, "height": 32, "steps": 4, "seeds": [7, u64::MAX, -1, 1e300]}});
+        let begin = Some(JobBegin { width: 64, height: 32, steps: 4, seeds: vec![Seed(7), Seed::MAX] });
         let notes = vec!["Snapped. [2J".to_owned()];
         assert_eq!(read("state", begun), Ok(Some(JobEvent::State { status: JobStatus::Generating, position: 0, begin, notes })));
         assert_eq!(
@@ -274,7 +278,7 @@ mod tests {
             "no step is beyond the last one"
         );
         let picture = json!({"index": 2, "seed": 9, "url": "http://evil.example/../x"});
-        assert_eq!(read("picture", picture), Ok(Some(JobEvent::Picture { index: 2, seed: Some(9) })));
+        assert_eq!(read("picture", picture), Ok(Some(JobEvent::Picture { index: 2, seed: Some(Seed(9)) })));
         let failed = json!({"status": "failed", "error": {"message": "No\nmemory."}});
         let sentence = Some("No memory.".to_owned());
         assert_eq!(read("end", failed), Ok(Some(JobEvent::End { status: JobStatus::Failed, sentence, notes: Vec::new() })));

@@ -86,7 +86,7 @@ fn named<T: FromStr>(value: Option<&Value>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use atelier_core::recipe::{Recipe, Sampler, Scheduler};
+    use atelier_core::recipe::{Recipe, Sampler, Scheduler, Seed};
     use serde_json::json;
 
     use super::*;
@@ -99,11 +99,11 @@ mod tests {
         let offered = offered_models(&answer).unwrap();
         assert_eq!(offered.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["Turbo", "Old"]);
         assert!(offered[1].defaults.is_empty(), "an older studio tells none");
-        let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, eta: Some(0.5), ..Recipe::default() };
+        let mut recipe = Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), eta: Some(0.5), ..Recipe::default() };
         offered[0].defaults.apply(&mut recipe);
         let expected = Recipe {
             prompt: "a lake".into(),
-            seed: 7,
+            seed: Some(Seed(7)),
             width: 768,
             height: 512,
             steps: 8,

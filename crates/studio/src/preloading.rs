@@ -199,7 +199,7 @@ pub fn delete_crash_marker(path: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use atelier_core::recipe::FileRole;
+    use atelier_core::recipe::{FileRole, Seed};
 
     use super::*;
 
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(preloading.next_action(fitting(&a), 0.7), PreloadAction::Preload(Some(Box::new(a.clone()))));
         assert!(preloading.is_loading());
         assert_eq!(preloading.end(), None, "there is no marker to delete");
-        let words = Recipe { prompt: "a lake".into(), seed: 7, ..a.clone() };
+        let words = Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), ..a.clone() };
         assert_eq!(preloading.next_action(fitting(&words), 9.0), PreloadAction::None, "words load nothing");
     }
 

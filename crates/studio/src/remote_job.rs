@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use atelier_core::recipe::{PictureInfo, Recipe, SETTING_NAMES, seed_after};
+use atelier_core::recipe::{PictureInfo, Recipe, SETTING_NAMES, Seed};
 use atelier_engine::{Begin, End, Failure, Picture, Preview, Step, Timings};
 use atelier_language::tr;
 use atelier_media::{PictureError, ReceivedPicture, StoredRecipe, read_image, read_metadata};
@@ -69,7 +69,7 @@ pub fn request_of(model: Option<String>, recipe: &Recipe) -> Result<JobRequest, 
         negative_prompt: recipe.negative_prompt.clone(),
         width: Some(recipe.width),
         height: Some(recipe.height),
-        seed: Some(recipe.seed),
+        seed: recipe.seed,
         pictures: recipe.batch_count,
         steps: Some(recipe.steps),
         guidance: Some(recipe.guidance),
@@ -128,7 +128,7 @@ struct RemoteRun<'a> {
     request: &'a JobRequest,
     listener: &'a mut dyn RemoteListener,
     /// The seed of each picture, once it has begun.
-    seeds: Option<Vec<i64>>,
+    seeds: Option<Vec<Seed>>,
     /// The last step: its picture, its number, and when it was told.
     step: Option<(u32, u32, Instant)>,
     pictures: Vec<PictureInfo>,
@@ -204,9 +204,8 @@ impl RemoteRun<'_> {
             return;
         }
         let JobBegin { width, height, steps, mut seeds } = begin;
-        let first = self.request.seed.filter(|it| *it >= 0);
-        if let Some(first) = first.filter(|_| seeds.len() != self.request.pictures.max(1) as usize) {
-            seeds = (0..self.request.pictures.max(1)).map(|index| seed_after(first, i64::from(index))).collect();
+        if let Some(first) = self.request.seed.filter(|_| seeds.len() != self.request.pictures.max(1) as usize) {
+            seeds = (0..self.request.pictures.max(1)).map(|index| first.after(u64::from(index))).collect();
         }
         self.seeds = Some(seeds.clone());
         self.listener.begin(Begin { width, height, steps, seeds, notes });
@@ -230,7 +229,7 @@ impl RemoteRun<'_> {
     }
 
     /// Fetches a picture and tells it; false where further ones are of no use.
-    fn picture(&mut self, job: &RemoteJob, index: u32, seed: Option<i64>) -> Result<bool, StudioError> {
+    fn picture(&mut self, job: &RemoteJob, index: u32, seed: Option<Seed>) -> Result<bool, StudioError> {
         if !self.has(index) {
             return Err(self.studio.bad_picture(&tr!("studio-nobody-asked-for-it")));
         }
@@ -238,7 +237,7 @@ impl RemoteRun<'_> {
         let image = received.fine_image().map_err(|error| self.studio.bad_picture(&error))?;
         self.begin_unsaid((image.width(), image.height()));
         let told = self.seeds.as_ref().and_then(|seeds| seeds.get(index as usize).copied());
-        let seed = seed.or(told).or(self.request.seed).unwrap_or(-1);
+        let seed = seed.or(told).or(self.request.seed);
         let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
         let said = read_metadata(received.path()).ok().and_then(|it| it.recipe);
         let used = said.clone().map(|it| it.with_names().recipe);

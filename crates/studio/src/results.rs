@@ -248,9 +248,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use atelier_core::recipe::ImageSource;
+    use atelier_core::recipe::{ImageSource, Seed};
 
-    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
+    const INFO: PictureInfo = PictureInfo { index: 0, seed: Some(Seed(42)), cpu_math: None, merged_loras: false };
 
     fn picture(side: u32) -> Rgb8 {
         Rgb8::new(side, side, (0..side * side * 3).map(|n| (n % 251) as u8).collect()).unwrap()

@@ -80,7 +80,7 @@ pub(crate) fn sent_mask(source: &ImageSource) -> Result<Rgb8, PictureError> {
 
 #[cfg(test)]
 mod tests {
-    use atelier_core::recipe::{FileRole, InitImage, Lora, Sampler};
+    use atelier_core::recipe::{FileRole, InitImage, Lora, Sampler, Seed};
 
     use super::*;
 
@@ -98,7 +98,7 @@ mod tests {
             prompt: "a lake".into(),
             width: 64,
             steps: 4,
-            seed: 7,
+            seed: Some(Seed(7)),
             sampler: Some(Sampler::EulerA),
             clip_skip: Some(2),
             batch_count: 8,

@@ -57,7 +57,7 @@ impl Trials {
     pub fn new(recipe: &Recipe, placements: impl IntoIterator<Item = (PlacementText, Option<f64>)>) -> Self {
         let trial = |(placement, predicted_secs)| Trial { placement, predicted_secs, state: TrialState::Waiting };
         let all: Vec<Trial> = placements.into_iter().take(MAX_TRIALS).map(trial).collect();
-        let recipe = Recipe { batch_count: 1, seed: recipe.seed.max(0), ..recipe.clone() };
+        let recipe = Recipe { batch_count: 1, seed: Some(recipe.seed.unwrap_or_default()), ..recipe.clone() };
         Self { recipe, waiting: (0..all.len()).collect(), all, running: None, cancelled: Vec::new(), pictures: 0 }
     }
 
@@ -163,6 +163,7 @@ fn loaded_secs(timings: &Timings) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::Seed;
     use atelier_engine::Failure;
 
     fn text(backend: &str) -> PlacementText {
@@ -170,7 +171,7 @@ mod tests {
     }
 
     fn trials() -> Trials {
-        let recipe = Recipe { prompt: "a lake".into(), batch_count: 9, seed: -1, ..Recipe::default() };
+        let recipe = Recipe { prompt: "a lake".into(), batch_count: 9, seed: None, ..Recipe::default() };
         Trials::new(&recipe, ["all=A", "all=B", "all=C"].map(|it| (text(it), Some(2.0))))
     }
 
@@ -189,7 +190,7 @@ mod tests {
     fn one_picture_after_the_other_is_made_and_the_quickest_is_found() {
         let mut trials = trials();
         let first = begin(&mut trials, 1);
-        assert_eq!((first.placement, first.batch_count, first.seed), (text("all=A"), 1, 0));
+        assert_eq!((first.placement, first.batch_count, first.seed), (text("all=A"), 1, Some(Seed(0))));
         assert!(trials.next_task().is_none(), "one at a time");
         assert!(!trials.engine_event(&end(7, 1.0)), "another's");
         assert!(trials.engine_event(&end(1, 3.0)));

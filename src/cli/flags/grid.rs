@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags};
-use atelier_core::recipe::read_seed;
+use atelier_core::recipe::{SeedNumber, read_seed};
 
 const AXES: &str = "Axes";
 
@@ -46,7 +46,7 @@ pub struct GridFlags {
     pub(in crate::cli) like: LikeFlags,
     /// Seed of all pictures. Negative or absent: one is drawn for all of them
     #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
-    seed: Option<i64>,
+    seed: Option<SeedNumber>,
     #[command(flatten)]
     pub(in crate::cli) common: CommonFlags,
     /// The sheet's PNG file; the pictures are kept beside it [default: your pictures folder, with

@@ -51,7 +51,7 @@ use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
 use atelier_core::recipe::{
-    ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, read_seed,
+    ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, SeedNumber, read_seed,
 };
 use atelier_core::sd_cli::RelativeTileSize;
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
@@ -365,7 +365,7 @@ pub(super) struct PictureFlags {
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
     /// random
     #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
-    pub(super) seed: Option<i64>,
+    pub(super) seed: Option<SeedNumber>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
     // Beside these: a group with another one in it has no members, and nothing would be in conflict
@@ -412,7 +412,7 @@ pub(in crate::cli) struct WordFlags {
 
 impl WordFlags {
     /// The flags about the picture, as `generate` has them.
-    fn picture(&self, prompt: Option<&str>, seed: Option<i64>, batch_count: u32) -> PictureFlags {
+    fn picture(&self, prompt: Option<&str>, seed: Option<SeedNumber>, batch_count: u32) -> PictureFlags {
         let Self { negative_prompt, files, width, height } = self;
         let (prompt, negative_prompt) = (prompt.map(str::to_owned), negative_prompt.clone());
         let (width, height, files) = (*width, *height, files.clone());
@@ -815,6 +815,7 @@ fn suits<T: Display>(row: &Row<RangeInclusive<T>>, usual: T) -> String {
 
 #[cfg(test)]
 mod tests {
+    use atelier_core::recipe::Seed;
     use atelier_core::sd_cli::NoSetting;
     use clap::CommandFactory;
 
@@ -837,7 +838,7 @@ mod tests {
         let args =
             ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
-        assert_eq!((flags.picture.seed, flags.picture.width), (Some(8), Some(128)));
+        assert_eq!((flags.picture.seed, flags.picture.width), (Some(SeedNumber(Some(Seed(8)))), Some(128)));
         assert_eq!(flags.common.model.lora.len(), 2);
         let args = ["atelier", "generate", "-p", "x", "-i", "a.png", "--init", "b.png", "--mask", "m.png", "--mask", "n.png"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };

@@ -10,7 +10,7 @@ use super::{
     CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, TemplateFlags, WordFlags, within,
 };
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{ROWS, read_seed};
+use atelier_core::recipe::{ROWS, SeedNumber, read_seed};
 use atelier_gallery::queue::QueuedJobId;
 
 const DOWNLOAD: &str = "Downloading";
@@ -97,7 +97,7 @@ pub(in crate::cli) struct QueueAddFlags {
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
     /// random
     #[arg(short, long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
-    seed: Option<i64>,
+    seed: Option<SeedNumber>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     batch_count: u32,
     #[command(flatten)]

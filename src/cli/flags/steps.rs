@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{PICTURE, SAMPLING, known_seed, unit};
-use atelier_core::recipe::SeedBlend;
+use atelier_core::recipe::{Seed, SeedBlend};
 
 /// Flags of commands that make pictures.
 #[derive(Debug, Default, Args)]
@@ -35,7 +35,7 @@ pub(in crate::cli) struct StepFlags {
     pub(in crate::cli) last_step: Option<u32>,
     /// Second seed, blended into the start noise (variation seed)
     #[arg(long, value_name = "N", value_parser = known_seed, allow_negative_numbers = true, help_heading = SAMPLING)]
-    pub(in crate::cli) blend_seed: Option<i64>,
+    pub(in crate::cli) blend_seed: Option<Seed>,
     /// Strength of the second seed, 0 to 1: 0.1 changes details, 1 is the picture of the second
     /// seed [default: 0.2]
     #[arg(long, value_name = "X", value_parser = unit, requires = "blend_seed", help_heading = SAMPLING)]

@@ -1,6 +1,6 @@
 //! Values of flags, read from what was typed; an error says what to write.
 
-use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, SHARE, read_seed, split_part_of_steps};
+use atelier_core::recipe::{GuidanceRange, Lora, LoraStrengths, SHARE, Seed, read_seed, split_part_of_steps};
 
 /// Bytes of a number of GiB.
 pub(super) fn gib(text: &str) -> Result<u64, String> {
@@ -15,9 +15,8 @@ pub(super) fn finite(text: &str) -> Result<f32, String> {
 }
 
 /// A seed that is not drawn at random.
-pub(super) fn known_seed(text: &str) -> Result<i64, String> {
-    let seed = read_seed(text)?;
-    if seed < 0 { Err("write a whole number that is not negative".to_owned()) } else { Ok(seed) }
+pub(super) fn known_seed(text: &str) -> Result<Seed, String> {
+    read_seed(text)?.0.ok_or_else(|| "write a whole number that is not negative".to_owned())
 }
 
 /// `N`, or `NxN` as sd-cli has it.
@@ -116,7 +115,7 @@ mod tests {
         assert!(finite("nan").is_err() && finite("inf").is_err() && finite("x").is_err());
         assert!(unit("1.01").is_err() && unit("-0.1").is_err());
         assert_eq!(unit("1"), Ok(1.0));
-        assert_eq!(known_seed("7"), Ok(7));
-        assert!(["-1", "x", "9223372036854775808"].iter().all(|text| known_seed(text).is_err()));
+        assert_eq!(["7", "18446744073709551615"].map(known_seed), [Ok(Seed(7)), Ok(Seed::MAX)]);
+        assert!(["-1", "x", "18446744073709551616"].iter().all(|text| known_seed(text).is_err()));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::cli::flags::{Cli, Command};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_gallery::FileHash;
 use atelier_media::{Metadata, read_settings, write_picture};
 
@@ -57,10 +57,10 @@ impl World {
         self.home.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn write(&self, name: &str, prompt: &str, seed: i64) {
-        let recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
+    fn write(&self, name: &str, prompt: &str, seed: u64) {
+        let recipe = Recipe { prompt: prompt.into(), seed: Some(Seed(seed)), ..Recipe::default() };
         let image = Rgb8::new(8, 4, (0..96).map(|n| (n + seed * 9) as u8).collect()).unwrap();
-        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
         fs::create_dir_all(Path::new(&self.at(name)).parent().unwrap()).unwrap();
         write_picture(Path::new(&self.at(name)), &image, &Metadata::of(&recipe, None, info, &[], &image)).unwrap();
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use atelier_core::recipe::Seed;
 use atelier_media::{PictureModel, PictureSettings, StoredRecipe};
 
 /// What a picture file says of how it was made; null is what it does not tell.
@@ -14,8 +15,8 @@ pub struct Inspected {
     pub studio: Option<String>,
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
-    pub seed: Option<u64>,
-    pub blend_seed: Option<i64>,
+    pub seed: Option<Seed>,
+    pub blend_seed: Option<Seed>,
     pub blend: Option<f32>,
     pub steps: Option<u32>,
     pub guidance: Option<f32>,

@@ -2,7 +2,7 @@
 
 use super::super::tests::run_once_at;
 use crate::cli::exit::Exit;
-use atelier_core::recipe::{PictureInfo, Rgb8};
+use atelier_core::recipe::{PictureInfo, Rgb8, Seed};
 use atelier_engine::{Begin, End, EngineEnd, Event, Picture, Request, Timings};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ fn painter(engine: &EngineEnd) {
         if engine.start(job).is_none() {
             continue;
         }
-        let begin = Begin { width: 64, height: 64, steps: 1, seeds: vec![7], notes: Vec::new() };
+        let begin = Begin { width: 64, height: 64, steps: 1, seeds: vec![Seed(7)], notes: Vec::new() };
         engine.send(Event::Begin { job, begin });
         let image = Arc::new(Rgb8::new(64, 64, vec![9; 64 * 64 * 3]).unwrap());
-        let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
         engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
         engine.send(Event::End { job, end: End::Done { pictures: vec![info], timings: Timings::default(), notes: Vec::new() } });
     }

@@ -7,7 +7,7 @@ use super::prompt_files;
 use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_core::recipe::{Recipe, seed_after};
+use atelier_core::recipe::{Recipe, Seed, SeedNumber};
 use atelier_core::words::{LoraTag, prompt_lines, take_loras};
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
 use atelier_studio::next_recipe::add_named_loras;
@@ -34,8 +34,8 @@ pub(super) fn choose_pictures(
             continue;
         };
         for (number, prompt) in (0..).zip(lines) {
-            let by = i64::from(picture.batch_count).saturating_mul(number);
-            let seed = picture.seed.map(|seed| if seed < 0 { seed } else { seed_after(seed, by) });
+            let by = u64::from(picture.batch_count).saturating_mul(number);
+            let seed = picture.seed.map(|SeedNumber(seed)| SeedNumber(seed.map(|seed| seed.after(by))));
             let of_line = PictureFlags { prompt: Some(prompt.clone()), seed, ..of_start.clone() };
             all.extend(pictures(resolve(&of_line)?, &of_line, flags, paths, lookup)?);
         }
@@ -65,7 +65,7 @@ fn pictures(
         lists = read;
         notes.extend(unread);
     }
-    let chosen = recipe.choose_pictures(i64::from(rand::random::<u32>()), &lists);
+    let chosen = recipe.choose_pictures(Seed(u64::from(rand::random::<u32>())), &lists);
     if let Some(fault) = chosen.faults.into_iter().next() {
         return Err(UsageError::Template(fault));
     }
@@ -76,7 +76,7 @@ fn pictures(
         recipe.prompt = prompt;
         // What holds for all of them is said once.
         let mut own = std::mem::take(&mut notes);
-        own.push(format!("Prompt of seed {}: {}", recipe.seed, recipe.prompt));
+        own.push(format!("Prompt of seed {}: {}", SeedNumber(recipe.seed), recipe.prompt));
         all.push((recipe, own, name.clone()));
     }
     Ok(all)

@@ -82,9 +82,9 @@ fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
 }
 
 /// Prompts and seeds of the jobs of a command, with the templates.
-fn words(args: &[&str]) -> Vec<(String, i64, String)> {
+fn words(args: &[&str]) -> Vec<(String, u64, String)> {
     let recipe = |job: ResolvedJob| match job.task {
-        Task::Generate { recipe, .. } => (recipe.prompt, recipe.seed, recipe.template),
+        Task::Generate { recipe, .. } => (recipe.prompt, recipe.seed.unwrap().0, recipe.template),
         other @ Task::Upscale { .. } => panic!("{other:?}"),
     };
     jobs(args).unwrap().into_iter().map(recipe).collect()
@@ -167,7 +167,7 @@ fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name, size| picture_file(folder.path(), name, size);
     let (wide, high, alike) = (file("wide.png", (150, 90)), file("high.png", (90, 150)), file("alike.png", (150, 90)));
-    let of = |args: &[&str]| -> Vec<(ImageSource, (u32, u32), i64, u32)> {
+    let of = |args: &[&str]| -> Vec<(ImageSource, (u32, u32), Option<Seed>, u32)> {
         let all = jobs(&[&["-i", &wide, "-i", &high, "--strength", "0.4"], args].concat()).unwrap();
         let told = |job: ResolvedJob| {
             let Task::Generate { recipe, .. } = job.task else { panic!("no recipe") };
@@ -179,7 +179,7 @@ fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
         all.into_iter().map(told).collect()
     };
     let [from_wide, from_high] = [&wide, &high].map(|path| ImageSource::File(path.into()));
-    let own = [(from_wide.clone(), (150, 90), 3, 0), (from_high.clone(), (90, 150), 3, 2)];
+    let own = [(from_wide.clone(), (150, 90), Some(Seed(3)), 0), (from_high.clone(), (90, 150), Some(Seed(3)), 2)];
     assert_eq!(of(&["-p", "x", "--seed", "3", "-b", "2", "-o", "a.png"]), own, "names go on after the batch of the first");
     let sized = of(&["-p", "x", "-W", "320", "-H", "256"]);
     assert!(sized.iter().all(|it| it.1 == (320, 256)), "{sized:?}");
@@ -189,7 +189,7 @@ fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
     let listed = of(&["--prompts", prompts.to_str().unwrap(), "--seed", "3"]);
     assert_eq!(
         listed.iter().map(|it| (&it.0, it.2)).collect::<Vec<_>>(),
-        [(&from_wide, 3), (&from_wide, 4), (&from_high, 3), (&from_high, 4)]
+        [(&from_wide, 3), (&from_wide, 4), (&from_high, 3), (&from_high, 4)].map(|(start, seed)| (start, Some(Seed(seed))))
     );
 
     let masked = |start: &str| jobs(&["-p", "x", "-i", &wide, "-i", start, "--mask", &alike]);
@@ -282,18 +282,18 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
         other @ Task::Upscale { .. } => panic!("{other:?}"),
     };
     let same = recipe(&[]);
-    assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", 7, 9));
+    assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", Some(Seed(7)), 9));
     assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 96, Some(Sampler::EulerA), Rng::Cpu));
     assert_eq!((same.files.main(), same.loras.len()), (Some(Path::new("/m/d.gguf")), 1));
     let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
-    assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
+    assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", Some(Seed(8)), 3));
     assert_eq!((changed.width, changed.rng), (64, Rng::Cuda));
     let branch = recipe(&["-p", "a hut", "--steps", "8", "--from-step", "3"]);
-    assert_eq!((branch.prompt.as_str(), branch.steps, branch.seed), ("a hut", 8, 7));
+    assert_eq!((branch.prompt.as_str(), branch.steps, branch.seed), ("a hut", 8, Some(Seed(7))));
     let earlier: Vec<_> = branch.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str(), it.picture.as_deref())).collect();
     assert_eq!(earlier, [(3, "a lake", Some("a.png"))]);
     let rerolled = recipe(&["--from-step", "3", "--seed", "8"]);
-    assert!(!branch.has_new_noise() && rerolled.has_new_noise() && rerolled.parent().map(|it| it.seed) == Some(7));
+    assert!(!branch.has_new_noise() && rerolled.has_new_noise() && rerolled.parent().and_then(|it| it.seed) == Some(Seed(7)));
     let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
@@ -336,9 +336,9 @@ fn a_picture_that_is_made_from_another_has_its_shape() {
 #[test]
 fn drafts_and_second_seeds_are_flags() {
     let it = recipe_of(&["-m", "m.gguf", "--steps", "9", "--last-step", "3", "--blend-seed", "4", "--blend", "0.5"]);
-    assert_eq!((it.draft_step(), it.seed_blend), (Some(3), Some(SeedBlend { seed: 4, amount: 0.5 })));
+    assert_eq!((it.draft_step(), it.seed_blend), (Some(3), Some(SeedBlend { seed: Seed(4), amount: 0.5 })));
     let usual = recipe_of(&["-m", "m.gguf", "--blend-seed", "4"]);
-    assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: 4, ..SeedBlend::default() })));
+    assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: Seed(4), ..SeedBlend::default() })));
     let finished = job(&["generate", "--like", "a.png", "-m", "mine", "--finish"]).unwrap_err();
     assert!(finished.to_string().contains("a.png is already finished"), "{finished}");
 }
@@ -666,7 +666,7 @@ fn every_flag_reaches_the_recipe() {
             ..StepCache::of(CacheMode::CacheDit)
         }),
         clip_skip: Some(2),
-        seed: -1,
+        seed: None,
         seed_blend: None,
         rng: Rng::Cpu,
         sampler_rng: Some(Rng::Cuda),
@@ -860,7 +860,7 @@ fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --fps 9", "-o", "x.png"]).unwrap();
     assert_eq!(it.notes, ["left out: --fps 9: Atelier makes no videos"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
-    assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
+    assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, Some(Seed(42))));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
     assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
     assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));

@@ -57,12 +57,12 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
         let recipe = Recipe {
             prompt: format!("{text} {}", all()),
             negative_prompt: all(),
-            seed: seed as i64,
+            seed: Some(Seed(seed as u64)),
             files: [(atelier_core::recipe::FileRole::Model, PathBuf::from(format!("/m/{}.gguf", name(&all()))))].into_iter().collect(),
             ..Recipe::default()
         };
         let image = Rgb8::new(8, 4, vec![seed as u8; 96]).unwrap();
-        let info = PictureInfo { index: 0, seed: seed as i64, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
         let path = folder.join(format!("{}.png", name(text)));
         write_picture(&path, &image, &Metadata::of(&recipe, Some(all()), info, &[], &image)).unwrap();
         path

@@ -5,13 +5,13 @@ use eframe::egui::TextureHandle;
 use crate::gui::canvas::work::{AnalysisBasis, CandidateBase};
 use crate::gui::create::forming::Origin;
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
-use atelier_core::recipe::{Person, Recipe};
+use atelier_core::recipe::{Person, Recipe, Seed};
 use atelier_engine::JobId;
 
 pub struct Candidate {
     /// The engine's number of its picture.
     pub(crate) origin: Origin,
-    pub seed: i64,
+    pub seed: Option<Seed>,
     /// The region that it is of.
     pub region: Option<LayerId>,
     pub(crate) patch: TileImage,
@@ -42,22 +42,22 @@ pub(crate) struct SeedUse {
     /// The recipe without its pictures, with the chosen seed.
     recipe: Recipe,
     /// The first seed that no picture has yet.
-    next: i64,
+    next: Seed,
 }
 
-/// The seed for a recipe with a chosen seed: that one, and where the same was asked for before, the
+/// The seed for a recipe with the seed `chosen`: that one, and where the same was asked for before, the
 /// first that no candidate has. The engine gives the pictures of a batch one seed after the other.
-pub(crate) fn next_seed(uses: &mut Vec<SeedUse>, basis: AnalysisBasis, recipe: &Recipe) -> i64 {
+pub(crate) fn next_seed(uses: &mut Vec<SeedUse>, basis: AnalysisBasis, recipe: &Recipe, chosen: Seed) -> Seed {
     // Other pixels make another picture of the same seed.
     uses.retain(|it| it.basis.version == basis.version);
     let same = without_pictures(recipe);
     let known = uses.iter().position(|it| it.basis == basis && it.recipe == same);
     let at = known.unwrap_or_else(|| {
-        uses.push(SeedUse { basis, next: recipe.seed, recipe: same });
+        uses.push(SeedUse { basis, next: chosen, recipe: same });
         uses.len() - 1
     });
     let seed = uses[at].next;
-    uses[at].next = seed.checked_add(i64::from(recipe.batch_count.max(1))).unwrap_or_default();
+    uses[at].next = seed.after(u64::from(recipe.batch_count.max(1)));
     seed
 }
 

@@ -11,7 +11,7 @@ use crate::gui::context::Context;
 use crate::gui::create::forming::Origin;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::{LayerError, LayerId, TileImage};
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed, SeedNumber};
 use atelier_engine::{JobId, Picture};
 use atelier_language::tr;
 
@@ -101,12 +101,12 @@ pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
 /// notice says so.
 pub(crate) fn accept_patch(
     document: &mut OpenDocument,
-    seed: i64,
+    seed: Option<Seed>,
     patch: TileImage,
     region: Option<LayerId>,
     context: &mut Context<'_>,
 ) -> bool {
-    match document.document.accept_candidate(&tr!("canvas-seed", seed), patch, region) {
+    match document.document.accept_candidate(&tr!("canvas-seed", seed = SeedNumber(seed)), patch, region) {
         Ok(dirty) => {
             document.surface.mark(dirty);
             document.crop = None;

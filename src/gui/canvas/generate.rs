@@ -100,8 +100,8 @@ fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, 
     let next = &context.shared.next;
     let mut recipe = recipe((&next.resolved_recipe(), next.takes_control()), document, analysis, options);
     recipe.batch_count = context.shared.picture_count();
-    if context.shared.next.recipe.seed >= 0 {
-        recipe.seed = next_seed(&mut document.seed_uses, analysis.basis, &recipe);
+    if let Some(chosen) = context.shared.next.recipe.seed {
+        recipe.seed = Some(next_seed(&mut document.seed_uses, analysis.basis, &recipe, chosen));
     }
     document.runs.push(CandidateRun::new(&recipe, CandidateBase::new(document.number, analysis)));
     context.follow_up(create::Command::GenerateWith(Box::new(recipe)));
@@ -121,7 +121,7 @@ pub(crate) fn recipe(
     let strength = if analysis.uncovered.is_empty() { options.strength } else { 1.0 };
     // What is drawn on the canvas is what the model sees.
     let crop = document.crop.or(Some(analysis.crop)).filter(|crop| !crop.is_empty());
-    let seed = if base.seed < 0 { random_seed() } else { base.seed };
+    let seed = Some(base.seed.unwrap_or_else(random_seed));
     let base = &guided(base, takes_control, document, analysis);
     if let Some(Extension { picture, borders }) = &analysis.extension {
         return Recipe {

@@ -18,7 +18,7 @@ use atelier_core::canvas::{
 use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
 use atelier_core::reading::ReadingMarks;
-use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_core::recipe::{ImageSource, Rgb8, Seed};
 use atelier_core::sentences::list;
 use atelier_language::tr;
 use atelier_media::canvas_file::{
@@ -134,7 +134,7 @@ impl CandidateBase {
 /// A candidate, ready for the screen.
 #[derive(Debug)]
 pub struct PreparedCandidate {
-    pub seed: i64,
+    pub seed: Option<Seed>,
     /// The region that it is of.
     pub region: Option<LayerId>,
     pub patch: TileImage,
@@ -198,7 +198,7 @@ pub(crate) fn regions_of(mut detections: Vec<Detection>, size: (u32, u32)) -> Fo
 
 /// Finds what a candidate changes of its base; `None` where it has another size. `max_side_px`: the
 /// longest side that the graphics card takes.
-pub(crate) fn prepare_candidate(picture: &Rgb8, base: &CandidateBase, seed: i64, max_side_px: usize) -> Option<PreparedCandidate> {
+pub(crate) fn prepare_candidate(picture: &Rgb8, base: &CandidateBase, seed: Option<Seed>, max_side_px: usize) -> Option<PreparedCandidate> {
     let mask = base.mask.as_deref();
     let patch = TileImage::of_difference(picture, &base.picture)?;
     let changed = patch.content_bounds();

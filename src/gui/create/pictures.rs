@@ -76,7 +76,7 @@ pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: 
 
 /// Adds a finished picture to those of the session, and has it made ready for the screen.
 fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, origin: Option<Origin>, context: &Context<'_>) -> SessionPictureId {
-    state.last_seed = Some(picture.info.seed);
+    state.last_seed = picture.info.seed.or(state.last_seed);
     if !recipe.has_own_size() {
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
     }

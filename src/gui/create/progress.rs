@@ -2,6 +2,7 @@
 
 use atelier_core::format::{duration, file_size_rounded};
 use atelier_core::placement::Module;
+use atelier_core::recipe::Seed;
 use atelier_engine::{Begin, JobPhase, Step};
 use atelier_language::tr;
 
@@ -67,7 +68,7 @@ impl Progress {
 
     /// The seed of this picture of the batch.
     #[must_use]
-    pub fn seed(&self, picture: u32) -> Option<i64> {
+    pub fn seed(&self, picture: u32) -> Option<Seed> {
         self.begin.as_ref()?.seeds.get(picture as usize).copied()
     }
 
@@ -157,9 +158,9 @@ impl Progress {
 mod tests {
     use super::*;
 
-    fn begun(pictures: i64) -> Progress {
+    fn begun(pictures: u64) -> Progress {
         let mut progress = Progress::default();
-        progress.begin(Begin { width: 64, height: 64, steps: 10, seeds: (0..pictures).collect(), notes: Vec::new() });
+        progress.begin(Begin { width: 64, height: 64, steps: 10, seeds: (0..pictures).map(Seed).collect(), notes: Vec::new() });
         progress
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::gui::create::loras::lora_name;
 use crate::gui::create::session::Session;
-use atelier_core::recipe::{GuidanceRange, Recipe, seed_after, steps_before};
+use atelier_core::recipe::{GuidanceRange, Recipe, steps_before};
 use atelier_core::words::{GroupKind, Prompt, StepChange};
 use atelier_language::tr;
 
@@ -191,15 +191,16 @@ pub(crate) fn with_guidance_in(recipe: &Recipe, index: usize, guidance: Option<f
 pub(crate) fn first_computed(session: &Session, recipe: &Recipe, count: u32) -> Option<u32> {
     /// Newest pictures of a seed that are looked at: the window waits for it.
     const MAX_LOOKED_AT: usize = 8;
-    if recipe.seed < 0 || (recipe.earlier_steps.is_empty() && !recipe.changes_over_steps()) {
+    let first = recipe.seed?;
+    if recipe.earlier_steps.is_empty() && !recipe.changes_over_steps() {
         return None;
     }
     let of_picture = |by| {
-        let next = Recipe { seed: seed_after(recipe.seed, by), ..recipe.clone() };
+        let next = Recipe { seed: Some(first.after(by)), ..recipe.clone() };
         let made = session.iter().filter(|it| it.is_made_here && it.recipe.seed == next.seed).take(MAX_LOOKED_AT);
         made.filter_map(|it| next.first_computed_step(&it.recipe)).max()
     };
-    let firsts: Option<Vec<u32>> = (0..i64::from(count.max(1))).map(of_picture).collect();
+    let firsts: Option<Vec<u32>> = (0..u64::from(count.max(1))).map(of_picture).collect();
     firsts?.into_iter().min()
 }
 

@@ -16,6 +16,7 @@ use crate::gui::features::Features;
 use crate::gui::shared::ErrorCard;
 use crate::gui::typed_path::parse_path;
 use crate::gui::workers::Worker;
+use atelier_core::recipe::SeedNumber;
 
 /// Asks where the picture shown goes.
 pub(super) fn ask(state: &State, context: &mut Context<'_>) {
@@ -89,6 +90,6 @@ fn file_name(state: &State, id: SessionPictureId) -> String {
         let words: String = picture.recipe.prompt.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
         let words: Vec<_> = words.split_whitespace().take(6).collect();
         let words = if words.is_empty() { "picture".into() } else { words.join(" ") };
-        format!("{} {}.png", words.chars().take(48).collect::<String>(), picture.info.seed)
+        format!("{} {}.png", words.chars().take(48).collect::<String>(), SeedNumber(picture.info.seed))
     })
 }

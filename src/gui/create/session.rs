@@ -347,15 +347,15 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::PartialRecipe;
+    use atelier_core::recipe::{PartialRecipe, Seed};
     use atelier_gallery::{FileHash, PictureKind, PictureState};
     use atelier_media::Tool;
 
-    fn push(session: &mut Session, seed: i64, side: u32) -> SessionPictureId {
+    fn push(session: &mut Session, seed: u64, side: u32) -> SessionPictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
         session.push(
             Recipe { batch_count: 4, ..Recipe::default() },
-            PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false },
+            PictureInfo { index: 0, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false },
             Vec::new(),
             Arc::new(pixels),
         )
@@ -366,7 +366,7 @@ mod tests {
         let mut session = Session::default();
         let id = push(&mut session, 7, 1);
         let recipe = &session.get(id).unwrap().recipe;
-        assert_eq!((recipe.seed, recipe.batch_count), (7, 1));
+        assert_eq!((recipe.seed, recipe.batch_count), (Some(Seed(7)), 1));
     }
 
     #[test]
@@ -381,7 +381,7 @@ mod tests {
             not_understood: Vec::new(),
             differences: Vec::new(),
             missing: Vec::new(),
-            info: PictureInfo { index: 0, seed: 3, cpu_math: None, merged_loras: false },
+            info: PictureInfo { index: 0, seed: Some(Seed(3)), cpu_math: None, merged_loras: false },
             notes: Vec::new(),
             width: 1,
             height: 1,
@@ -463,7 +463,7 @@ mod tests {
     fn the_filmstrip_is_bounded_and_never_drops_what_is_not_written() {
         let mut session = Session::default();
         let first = push(&mut session, 0, 1);
-        for seed in 0..MAX_PICTURES as i64 + 5 {
+        for seed in 0..MAX_PICTURES as u64 + 5 {
             let id = push(&mut session, seed, 1);
             session.get_mut(id).unwrap().stored = PictureFile::At("a.png".into());
         }

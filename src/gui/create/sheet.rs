@@ -242,12 +242,13 @@ impl SheetLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::Seed;
     use eframe::egui::pos2;
 
     const ID: fn(u64) -> SessionPictureId = SessionPictureId;
 
     fn begin(sheet: &mut Sheet, job: u64, count: u32, chosen: &[u64], follows: bool) {
-        let recipe = Recipe { seed: job.cast_signed(), ..Recipe::default() };
+        let recipe = Recipe { seed: Some(Seed(job)), ..Recipe::default() };
         let numbers = (QueuedJobId(job.cast_signed()), JobId(job));
         sheet.begin_job(numbers, (&recipe, count), chosen.iter().copied().map(ID), follows);
     }
@@ -300,7 +301,7 @@ mod tests {
         sheet.finish((JobId(1), 0), ID(0));
         sheet.finish((JobId(1), 1), ID(1));
         sheet.is_large = true;
-        let near = Recipe { seed: 77, ..Recipe::default() };
+        let near = Recipe { seed: Some(Seed(77)), ..Recipe::default() };
         sheet.ask_beside(near.clone(), ID(1));
         sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 2), std::iter::empty(), false);
         assert_eq!(shown(&sheet), [Some(0), Some(1), None, None]);
@@ -319,7 +320,7 @@ mod tests {
         for index in 0..24 {
             sheet.finish((JobId(1), index), ID(u64::from(index)));
         }
-        let near = Recipe { seed: 77, ..Recipe::default() };
+        let near = Recipe { seed: Some(Seed(77)), ..Recipe::default() };
         sheet.ask_beside(near.clone(), ID(3));
         sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 4), std::iter::empty(), true);
         assert_eq!(sheet.cells().len(), MAX_CELLS);

@@ -23,7 +23,7 @@ use crate::gui::shared::Shared;
 use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::advice::Advice;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_engine::PreviewOptions;
 use atelier_library::{Builtin, PreviewWay};
 use atelier_studio::queue::KeptPicture;
@@ -49,7 +49,7 @@ pub struct State {
     /// Preview of forming pictures.
     pub preview: PreviewChoice,
     /// The seed that was used last, to be kept on demand.
-    pub last_seed: Option<i64>,
+    pub last_seed: Option<Seed>,
     /// The recipe with a seed of its own that was asked for last; `None` once its picture failed.
     pub(crate) last_asked: Option<AskedRecipe>,
     /// Notes on the picture shown are readable; else its mark alone is.
@@ -107,7 +107,7 @@ pub struct State {
 pub(crate) struct AskedRecipe {
     pub(crate) recipe: Recipe,
     /// The first seed after those of its pictures.
-    pub(crate) next_seed: i64,
+    pub(crate) next_seed: Seed,
 }
 
 impl State {

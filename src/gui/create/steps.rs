@@ -115,7 +115,7 @@ pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
 pub(crate) fn rerolled(state: &State) -> Option<Recipe> {
     let (shown, picture) = (state.step_in_sight()?, state.session.shown()?);
     let earlier_steps = picture.recipe.steps_until(shown.step, file_name(picture));
-    Some(Recipe { earlier_steps, seed: random_seed(), ..picture.recipe.clone() })
+    Some(Recipe { earlier_steps, seed: Some(random_seed()), ..picture.recipe.clone() })
 }
 
 /// The recipe that finishes the draft shown.
@@ -153,11 +153,11 @@ fn branch_settings(parent: &Recipe, step: u32, name: Option<String>, recipe: &Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::{FileRole, Lora};
+    use atelier_core::recipe::{FileRole, Lora, Seed};
 
     #[test]
     fn a_branch_has_the_settings_of_its_parent_but_for_those_that_may_change() {
-        let mut parent = Recipe { prompt: "a lake".into(), seed: 7, steps: 9, width: 64, guidance: 3.0, ..Recipe::default() };
+        let mut parent = Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), steps: 9, width: 64, guidance: 3.0, ..Recipe::default() };
         parent.files.set(FileRole::Model, "a.safetensors");
         let lora = |path: &str| vec![Lora::new(path.into(), 1.0)];
         parent.loras = lora("ink");

@@ -36,7 +36,7 @@ use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, seed_after};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
 use atelier_core::words::{Prompt, prompt_lines};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
@@ -163,11 +163,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetFold(fold, true) => drop(state.open_folds.insert(fold)),
         Command::SetFold(fold, false) => drop(state.open_folds.remove(&fold)),
         Command::SettingShown => state.wanted_setting = None,
-        Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
+        Command::RollSeed => context.shared.next.recipe.seed = Some(random_seed()),
         Command::LockSeed => {
             let seed = &mut context.shared.next.recipe.seed;
             // The seed that a person wants to keep is that of the picture in sight.
-            *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
+            *seed = if seed.is_some() { None } else { Some(state.last_seed.unwrap_or_else(random_seed)) };
         }
         Command::UseBuiltin => context.shared.next.use_builtin(),
         Command::UseOwnFiles => context.shared.next.use_own_files(),
@@ -301,8 +301,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let recipe = &mut context.shared.next.recipe;
             recipe.seed_blend = on.then(|| SeedBlend { seed: random_seed(), ..SeedBlend::default() });
             // A blend of a random seed could not be made again.
-            if on && recipe.seed < 0 {
-                recipe.seed = state.last_seed.unwrap_or_else(random_seed);
+            if on {
+                recipe.seed.get_or_insert_with(|| state.last_seed.unwrap_or_else(random_seed));
             }
         }
         Command::RollSecondSeed => {
@@ -368,7 +368,7 @@ fn make_example(state: &mut State, example: &Example, context: &mut Context<'_>)
     take_example(example, context);
     let recipe = &context.shared.next.recipe;
     let asked = match example.seed {
-        Some(seed) => Some(Recipe { seed, batch_count: 1, ..recipe.clone() }),
+        Some(seed) => Some(Recipe { seed: Some(seed), batch_count: 1, ..recipe.clone() }),
         None => asked_recipe(state, context),
     };
     if let Some(recipe) = asked {
@@ -412,16 +412,14 @@ fn show(state: &mut State, id: Option<SessionPictureId>) {
 /// where the same picture was asked for just before: a second copy of it is of no use.
 fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
     let recipe = Recipe { batch_count: context.shared.picture_count(), ..context.shared.next.recipe.clone() };
-    if recipe.seed < 0 {
-        return recipe;
-    }
-    let seed = state.last_asked.as_ref().filter(|asked| asked.recipe == recipe).map_or(recipe.seed, |asked| asked.next_seed);
-    if seed != recipe.seed {
+    let Some(kept) = recipe.seed else { return recipe };
+    let seed = state.last_asked.as_ref().filter(|asked| asked.recipe == recipe).map_or(kept, |asked| asked.next_seed);
+    if seed != kept {
         context.notice(tr!("create-this-picture-was-asked", seed));
     }
-    let next_seed = seed.checked_add(i64::from(recipe.batch_count.max(1))).unwrap_or_default();
+    let next_seed = seed.after(u64::from(recipe.batch_count.max(1)));
     state.last_asked = Some(AskedRecipe { recipe: recipe.clone(), next_seed });
-    Recipe { seed, ..recipe }
+    Recipe { seed: Some(seed), ..recipe }
 }
 
 /// The recipe of the panel as it is made here, or asked for at the other studio whose model is
@@ -476,7 +474,7 @@ fn enqueue_prompts(state: &mut State, prompts: Vec<String>, context: &mut Contex
     let Some(recipe) = asked_recipe(state, context) else { return };
     let (count, left) = (prompts.len().min(MAX_LISTED), prompts.len().saturating_sub(MAX_LISTED));
     for (by, prompt) in (0..).zip(prompts.into_iter().take(MAX_LISTED)) {
-        let seed = if recipe.seed < 0 { recipe.seed } else { seed_after(recipe.seed, by) };
+        let seed = recipe.seed.map(|seed| seed.after(by));
         let of_line = Recipe { prompt, seed, batch_count: 1, ..recipe.clone() };
         for_each_start(state, of_line, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
     }

@@ -143,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::gui::files::read_picture;
+    use atelier_core::recipe::Seed;
 
     fn picture(side: u32) -> Rgb8 {
         let pixels = (0..side * side * 3).map(|n| (n % 251) as u8).collect();
@@ -156,7 +157,7 @@ mod tests {
     /// A picture in its folder, and that folder.
     fn kept() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let info = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(42)), cpu_math: None, merged_loras: false };
         let recipe = Recipe { prompt: "a lake at dawn".into(), ..Recipe::default() };
         let kept = results::store_picture(folder.path(), &recipe, info, &[], &picture(8)).unwrap();
         (folder, kept)

@@ -280,6 +280,6 @@ pub(crate) fn add_remedies(state: &State, card: &mut ErrorCard, met: &OutOfMemor
     }
     card.remedies = state.board.remedies_after(met);
     let mut failed = job.recipe.clone();
-    failed.seed = job.progress.seed(0).unwrap_or(failed.seed);
+    failed.seed = job.progress.seed(0).or(failed.seed);
     card.failed = Some(Box::new(failed));
 }

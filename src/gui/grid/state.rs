@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::gui::saver::Saver;
 use atelier_core::grid::{Cell, Forecast, Grid, MAX_AXES, Place, Turn};
+use atelier_core::recipe::Seed;
 use atelier_gallery::queue::QueuedJobId;
 use atelier_studio::kept_sheet::{KeptSheet, SheetTurn};
 use eframe::egui::TextureHandle;
@@ -39,7 +40,7 @@ pub struct Draft {
     /// Cells that are left out.
     pub struck: BTreeSet<Place>,
     /// The seed of all cells, where the settings have none.
-    pub seed: i64,
+    pub seed: Seed,
     /// Whether drafts of all cells come first; `None`: where that costs little.
     pub drafts_first: Option<bool>,
     /// The sheet, or why there is none in a sentence.

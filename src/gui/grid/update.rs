@@ -100,8 +100,7 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
 
 /// A dialog with these axes, whose plan is not made yet.
 fn new_draft(axes: [String; MAX_AXES], create: &create::State, shared: &Shared) -> Draft {
-    let seed = Some(shared.next.recipe.seed).filter(|seed| *seed >= 0);
-    let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
+    let seed = shared.next.recipe.seed.or(create.last_seed).unwrap_or_else(random_seed);
     Draft { axes, struck: BTreeSet::default(), seed, drafts_first: None, plan: Err(String::new()), wants_focus: true }
 }
 
@@ -128,8 +127,7 @@ impl AxisFiles for Library<'_> {
 
 /// The draft with its plan.
 fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
-    let seed = draft.seed;
-    let base = Recipe { seed, ..shared.next.resolved_recipe().into_owned() };
+    let base = Recipe { seed: Some(draft.seed), ..shared.next.resolved_recipe().into_owned() };
     if base.starts().nth(1).is_some() {
         return Draft { plan: Err(tr!("grid-a-sheet-begins-with").to_owned()), ..draft };
     }

@@ -14,7 +14,7 @@ use crate::gui::pixels::ScreenPreview;
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::PixelRect;
-use atelier_core::recipe::Rgb8;
+use atelier_core::recipe::{Rgb8, Seed};
 use atelier_studio::queue::QueueRequest;
 
 /// Folds an event of the engine in. Returns false for those that others take: of other jobs, and
@@ -102,7 +102,7 @@ fn convert_preview(job: JobId, preview: Preview, context: &Context<'_>) {
 }
 
 /// Finds what a finished picture changes of its document.
-fn convert_candidate(job: JobId, picture: Arc<Rgb8>, base: CandidateBase, seed: i64, context: &Context<'_>) {
+fn convert_candidate(job: JobId, picture: Arc<Rgb8>, base: CandidateBase, seed: Option<Seed>, context: &Context<'_>) {
     let max_side_px = context.egui.input(|input| input.max_texture_side);
     context.run(
         Worker::Pixels,

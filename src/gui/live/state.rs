@@ -11,7 +11,7 @@ use crate::gui::create::progress::Progress;
 use crate::gui::live::follower::Follower;
 use crate::gui::shared::Shared;
 use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
-use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8, Seed};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_studio::next_recipe::UnmetRequirement;
 
@@ -27,7 +27,7 @@ pub struct State {
     pub follows_canvas: bool,
     pub(crate) follower: Follower<Source>,
     /// The seed where the settings keep none; `None` before it is drawn.
-    pub(crate) seed: Option<i64>,
+    pub(crate) seed: Option<Seed>,
     pub(crate) run: Option<LiveRun>,
     pub(crate) look: Option<Look>,
     /// The last picture that was finished where no canvas was followed.

@@ -14,7 +14,7 @@ use crate::gui::live::looks;
 use crate::gui::live::state::{CanvasSource, LiveRun, Source, State};
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
@@ -27,7 +27,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.follow_up(create::Command::Follow);
         }
         Command::Follow => {
-            if context.shared.next.recipe.seed < 0 {
+            if context.shared.next.recipe.seed.is_none() {
                 state.seed = Some(random_seed());
             }
             state.follower.make_again();
@@ -73,7 +73,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     let document = canvas.edited();
     state.follows_canvas = document.is_some();
     let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(random_seed));
-    let source = source(&context.shared.next.resolved_recipe(), seed, document, canvas);
+    let source = source(&context.shared.next.resolved_recipe(), Some(seed), document, canvas);
     let activity = activity(state, document, canvas, context);
     if activity == Activity::Drawing {
         // What is painted must be seen.
@@ -92,9 +92,9 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     looks::convert(state, context);
 }
 
-/// Everything that the picture is made from now.
-fn source(recipe: &Recipe, seed: i64, document: Option<&OpenDocument>, canvas: &canvas::State) -> Source {
-    let seed = if recipe.seed < 0 { seed } else { recipe.seed };
+/// Everything that the picture is made from now. `seed`: where the settings keep none.
+fn source(recipe: &Recipe, seed: Option<Seed>, document: Option<&OpenDocument>, canvas: &canvas::State) -> Source {
+    let seed = recipe.seed.or(seed);
     let canvas = document.map(|document| CanvasSource {
         document: document.number,
         version: document.document.version(),
@@ -157,7 +157,7 @@ fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::St
     };
     let region = finished.base.as_ref().and_then(|base| base.region);
     let seed = finished.picture.info.seed;
-    let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
+    let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.or(seed), canvas.edited(), canvas);
     let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.next.resolved_recipe()));
     let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
     if candidates::accept_patch(document, seed, patch, region, context) {

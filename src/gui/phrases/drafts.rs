@@ -16,7 +16,7 @@ const SIDE_MULTIPLE: u32 = 64;
 /// True where drafts of this recipe would show what its picture shows: it has a seed, and is made
 /// whole and from its own first step.
 pub(crate) fn has_drafts(recipe: &Recipe) -> bool {
-    recipe.seed >= 0 && !recipe.changes_part() && recipe.mask.is_none() && recipe.earlier_steps.is_empty()
+    recipe.seed.is_some() && !recipe.changes_part() && recipe.mask.is_none() && recipe.earlier_steps.is_empty()
 }
 
 /// The recipe of a small draft of a picture, without a phrase where one is named; `None` where the
@@ -52,16 +52,16 @@ pub(crate) fn draft(picture: &Recipe, without: Option<&Phrase>, opened: &Recipe)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::EarlierSteps;
+    use atelier_core::recipe::{EarlierSteps, Seed};
 
     fn picture(width: u32, height: u32) -> Recipe {
-        Recipe { prompt: "a lake, stars".into(), width, height, steps: 20, seed: 7, batch_count: 3, ..Recipe::default() }
+        Recipe { prompt: "a lake, stars".into(), width, height, steps: 20, seed: Some(Seed(7)), batch_count: 3, ..Recipe::default() }
     }
 
     #[test]
     fn a_draft_is_small_has_few_steps_and_the_same_noise() {
         let recipe = draft(&picture(1024, 512), None, &Recipe::default()).unwrap();
-        assert_eq!((recipe.width, recipe.height, recipe.steps, recipe.batch_count, recipe.seed), (512, 256, 8, 1, 7));
+        assert_eq!((recipe.width, recipe.height, recipe.steps, recipe.batch_count, recipe.seed), (512, 256, 8, 1, Some(Seed(7))));
         assert_eq!(recipe.prompt, "a lake, stars");
         let sides = |width, height| draft(&picture(width, height), None, &Recipe::default()).map(|it| (it.width, it.height));
         assert_eq!(sides(256, 256), Some((128, 128)));
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn branches_and_random_seeds_have_no_drafts() {
         assert!(has_drafts(&picture(64, 64)));
-        assert!(!has_drafts(&Recipe { seed: -1, ..picture(64, 64) }));
+        assert!(!has_drafts(&Recipe { seed: None, ..picture(64, 64) }));
         assert!(!has_drafts(&Recipe { earlier_steps: vec![EarlierSteps::default()], ..picture(64, 64) }));
     }
 }

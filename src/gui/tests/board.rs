@@ -368,7 +368,7 @@ fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
     let recipe = Recipe {
         negative_prompt: "fog".into(),
         width: 768,
-        seed: 7,
+        seed: Some(Seed(7)),
         loras: vec![Lora::new("/l/ink.safetensors".into(), 1.0)],
         ..studio.app().state.shared.next.recipe.clone()
     };
@@ -490,7 +490,11 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
     studio.click(&label);
     assert!(studio.app().state.shared.error.is_none());
     let (_, again, _) = studio.take();
-    assert_eq!((again.seed, studio.app().state.shared.next.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
+    assert_eq!(
+        (again.seed, studio.app().state.shared.next.recipe.seed),
+        (Some(Seed(4711)), None),
+        "the next picture has a seed of its own again"
+    );
     assert!(again.placement != before.placement || again.vae_tiling, "{label}");
 }
 

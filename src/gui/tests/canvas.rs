@@ -18,7 +18,7 @@ pub(super) fn studio_with(side: u32) -> Studio {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(side, 120) } });
     studio.done(job);
     studio.until("the picture", |app| app.state.canvas.shown.is_some());
@@ -182,10 +182,10 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
     assert_eq!(atelier_media::read_image(&init.image).unwrap(), *image(64, 120));
     assert_eq!((recipe.width, recipe.height, recipe.prompt.as_str()), (64, 64, "a lake"));
     assert_eq!(recipe.area.unwrap().crop, Some(PixelRect::of_size(64, 64)), "a small picture is seen whole");
-    assert!(recipe.seed >= 0, "the seed is known beforehand");
+    assert!(recipe.seed.is_some(), "the seed is known beforehand");
 
     // Painting goes on while it runs.
-    studio.begin(job, vec![recipe.seed]);
+    studio.begin(job, vec![seed_of(&recipe)]);
     studio.take_tool(Key::B);
     studio.app_mut().state.canvas.options.brush.size = 4.0;
     studio.draw((50.0, 50.0), (52.0, 50.0));
@@ -258,7 +258,7 @@ fn regions_are_generated_by_their_own_words_and_accepted_one_by_one() {
         let (job, recipe, _) = studio.take();
         let masked = mask_of(&recipe, 64, 64);
         assert_eq!((recipe.prompt.as_str(), (masked[20 * 64 + 8], masked[20 * 64 + 48])), (words, mask));
-        studio.begin(job, vec![recipe.seed]);
+        studio.begin(job, vec![seed_of(&recipe)]);
         let mut pixels = image(64, 120).pixels().to_vec();
         pixels[(20 * 64 + 8 + 40 * at) * 3..][..3].fill(9);
         let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
@@ -309,7 +309,8 @@ fn the_same_asked_for_again_with_a_locked_seed_is_another_candidate() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    studio.app_mut().state.shared.next.recipe = Recipe { seed: 7, batch_count: 2, ..studio.app().state.shared.next.recipe.clone() };
+    studio.app_mut().state.shared.next.recipe =
+        Recipe { seed: Some(Seed(7)), batch_count: 2, ..studio.app().state.shared.next.recipe.clone() };
     let mut seed_of_next = |prompt: &str, strokes: &[(f32, f32)]| {
         studio.app_mut().state.shared.next.recipe.prompt = prompt.into();
         for &(x, y) in strokes {
@@ -318,9 +319,10 @@ fn the_same_asked_for_again_with_a_locked_seed_is_another_candidate() {
         studio.settle_canvas();
         studio.press(Modifiers::COMMAND, Key::Enter);
         let (job, recipe, _) = studio.take();
-        studio.begin(job, vec![recipe.seed, recipe.seed + 1]);
+        let seed = seed_of(&recipe);
+        studio.begin(job, vec![seed, seed + 1]);
         studio.done(job);
-        recipe.seed
+        seed
     };
     assert_eq!(seed_of_next("a lake", &[]), 7);
     assert_eq!(seed_of_next("a lake", &[]), 9, "after the two of the batch");
@@ -343,9 +345,9 @@ fn candidates_are_looked_at_one_by_one_and_put_away() {
     let before = pictures(&studio);
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
-    studio.begin(job, (0..3).map(|index| recipe.seed + index).collect());
+    studio.begin(job, (0..3).map(|index| seed_of(&recipe) + index).collect());
     for index in 0..3 {
-        studio.picture(job, index, recipe.seed + i64::from(index));
+        studio.picture(job, index, seed_of(&recipe) + u64::from(index));
     }
     studio.done(job);
     studio.until("all three", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 3));

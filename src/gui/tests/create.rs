@@ -123,8 +123,8 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     let Some(Request::Job { task: Task::Generate { recipe, preview, .. }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Adaptive));
-    assert_eq!((recipe.seed, recipe.batch_count), (12, 1), "the picture that was shown");
-    assert_eq!(studio.app().state.shared.next.recipe.seed, -1, "the next picture is another one");
+    assert_eq!((recipe.seed, recipe.batch_count), (Some(Seed(12)), 1), "the picture that was shown");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, None, "the next picture is another one");
     studio.harness.check_accessibility();
 }
 
@@ -334,7 +334,7 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     assert!(studio.sees("seed 5 ·"));
     studio.press(Modifiers::COMMAND, Key::U);
     let recipe = &studio.app().state.shared.next.recipe;
-    assert_eq!((recipe.seed, recipe.batch_count, recipe.prompt.as_str()), (5, 1, "a lake"));
+    assert_eq!((recipe.seed, recipe.batch_count, recipe.prompt.as_str()), (Some(Seed(5)), 1, "a lake"));
     studio.harness.get_by_role_and_label(Role::Button, "Start from this picture").click();
     studio.harness.run_ok();
     assert!(matches!(&studio.app().state.shared.next.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
@@ -362,18 +362,41 @@ fn the_seed_is_kept_rolled_typed_and_let_go() {
     let mut studio = Studio::sized(ready(), [1440.0, 1100.0]);
     studio.make(4711);
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.shared.next.recipe.seed, 4711, "the last one is kept");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, Some(Seed(4711)), "the last one is kept");
     studio.harness.get_by_role_and_label(Role::Button, "Roll a new seed").click_accesskit();
     studio.harness.run_ok();
     let rolled = studio.app().state.shared.next.recipe.seed;
-    assert!(rolled >= 0 && rolled != 4711);
+    assert!(rolled.is_some_and(|rolled| rolled != Seed(4711)));
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.shared.next.recipe.seed, -1);
+    assert_eq!(studio.app().state.shared.next.recipe.seed, None);
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").focus();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").type_text("12x3");
     studio.harness.run_ok();
-    assert_eq!(studio.app().state.shared.next.recipe.seed, 123, "what is no digit is left out");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, Some(Seed(123)), "what is no digit is left out");
+}
+
+#[test]
+fn every_seed_of_64_bits_is_typed_and_a_larger_number_changes_nothing() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
+    studio.check("Blend with a second seed");
+    let mut typed = |label: &str, text: &str| {
+        studio.app_mut().state.shared.next.recipe.seed = None;
+        studio.app_mut().state.shared.next.recipe.seed_blend.as_mut().unwrap().seed = Seed(0);
+        studio.harness.run_ok();
+        studio.harness.get_by_role_and_label(Role::TextInput, label).focus();
+        studio.harness.run_ok();
+        studio.press(Modifiers::COMMAND, Key::A);
+        studio.harness.get_by_role_and_label(Role::TextInput, label).type_text(text);
+        studio.harness.run_ok();
+        let recipe = &studio.app().state.shared.next.recipe;
+        (recipe.seed, recipe.seed_blend.unwrap().seed)
+    };
+    for seed in [Seed(1 << 63), Seed::MAX] {
+        assert_eq!(typed("Seed", &seed.to_string()), (Some(seed), Seed(0)));
+        assert_eq!(typed("Second seed", &seed.to_string()), (None, seed));
+    }
+    assert_eq!(typed("Seed", "18446744073709551616"), (None, Seed(0)));
 }
 
 #[test]
@@ -727,7 +750,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
             sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, place: None, image: Arc::clone(&preview) } });
             sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
             if sent.is_multiple_of(400) {
-                let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None, merged_loras: false };
+                let info = PictureInfo { index: sent, seed: Some(Seed(u64::from(sent))), cpu_math: None, merged_loras: false };
                 sender.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::clone(&picture) } });
             }
             sent += 1;
@@ -749,7 +772,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
 fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
     let mut studio = Studio::open(ready());
     assert!(studio.sees("Ready to generate"));
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
     let id = studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
     // They are on their way, and do not come in this test.
     studio.app_mut().state.create.converting_picture = Some(id);

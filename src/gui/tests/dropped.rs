@@ -92,7 +92,7 @@ fn the_card_is_used_and_closed_with_the_keyboard() {
     // Keys of the view behind it do nothing.
     studio.press(Modifiers::COMMAND, Key::I);
     studio.press(Modifiers::NONE, Key::Enter);
-    assert_eq!((recipe(&studio).seed, recipe(&studio).rng), (3_305_821_237, atelier_core::recipe::Rng::Cpu));
+    assert_eq!((recipe(&studio).seed, recipe(&studio).rng), (Some(Seed(3_305_821_237)), atelier_core::recipe::Rng::Cpu));
 }
 
 #[test]
@@ -145,13 +145,13 @@ fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
 fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let mut studio = Studio::open(ready());
     let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
-    let info = PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(99)), cpu_math: None, merged_loras: false };
     let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
     studio.until("its small look", |app| app.state.create.thumbnail(&path).is_some());
     assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
     studio.click("Use its settings");
-    assert_eq!((recipe(&studio).seed, recipe(&studio).steps, &recipe(&studio).files), (99, 9, &ready().files));
+    assert_eq!((recipe(&studio).seed, recipe(&studio).steps, &recipe(&studio).files), (Some(Seed(99)), 9, &ready().files));
     assert!(studio.app().state.create.session.shown().is_some_and(|it| it.stored == PictureFile::At(path)));
 }
 

@@ -73,7 +73,7 @@ fn keep_pictures(home: &Path) {
         std::fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
         database.record_picture(&NewPicture::read(path, kind).unwrap()).unwrap();
     };
-    let info = PictureInfo { index: 0, seed: 5, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(5)), cpu_math: None, merged_loras: false };
     let own = results::store_picture(&folder, &ready(), info, &[], &image(64, 90)).unwrap();
     keep(&own, PictureKind::Kept, 200);
     for n in 0..NEWEST {
@@ -102,7 +102,7 @@ fn pictures_that_the_person_made_with_the_model_come_before_its_prompts() {
     studio.click("Your picture: a lake");
     studio.until("the picture", |app| !app.state.create.session.is_empty());
     let next = &studio.app().state.shared.next.recipe;
-    assert_eq!((next.prompt.as_str(), next.seed), ("a lake", 5));
+    assert_eq!((next.prompt.as_str(), next.seed), ("a lake", Some(Seed(5))));
 
     // Another model has neither.
     let mut recipe = ready();

@@ -14,7 +14,7 @@ pub(super) fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
     let newest = SystemTime::now();
     let kept = prompts.iter().enumerate().map(|(index, prompt)| {
         let recipe = Recipe { prompt: (*prompt).into(), width: 16, height: 8 + index as u32, steps: 4 + index as u32, ..Recipe::default() };
-        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(100 + index as u64)), cpu_math: None, merged_loras: false };
         let pixels = Rgb8::new(16, 8 + index as u32, vec![40 * index as u8; 16 * (8 + index) * 3]).unwrap();
         let path = results::store_picture(&folder, &recipe, info, &[], &pixels).unwrap();
         let time = newest - Duration::from_secs((prompts.len() - index) as u64);
@@ -219,7 +219,7 @@ fn enter_takes_the_settings_and_i_starts_from_the_picture() {
     studio.press(Modifiers::NONE, Key::Home);
     studio.press(Modifiers::NONE, Key::Enter);
     studio.until("the settings", |app| app.state.shared.next.recipe.prompt == "a red fox in snow");
-    assert_eq!((studio.app().state.shared.screen, studio.app().state.shared.next.recipe.seed), (Screen::Create, 100));
+    assert_eq!((studio.app().state.shared.screen, studio.app().state.shared.next.recipe.seed), (Screen::Create, Some(Seed(100))));
     studio.press(Modifiers::COMMAND, Key::Num4);
     studio.press(Modifiers::NONE, Key::I);
     assert_eq!(studio.app().state.shared.screen, Screen::Create);
@@ -237,7 +237,7 @@ fn l_upscales_the_picture_and_keeps_what_it_says() {
     studio.until_notice("Upscaling this picture.");
     let (_, recipe, _) = studio.take();
     assert!(recipe.only_upscales(), "{recipe:?}");
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", Some(Seed(100))));
     assert_eq!(recipe.init.unwrap().image, ImageSource::File(file));
     assert_eq!(studio.app().state.shared.screen, Screen::Gallery, "one stays where one was");
 }
@@ -256,10 +256,10 @@ fn only_drafts_are_offered_to_be_finished() {
     let home = tempfile::tempdir().unwrap();
     for (seed, last_step) in [(100, Some(1)), (101, None), (102, Some(4))] {
         let recipe = Recipe { width: 16, height: 16, steps: 4, last_step, ..ready() };
-        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false };
         let pixels = Rgb8::new(16, 16, vec![seed as u8; 16 * 16 * 3]).unwrap();
         let path = results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &pixels).unwrap();
-        let time = SystemTime::now() - Duration::from_secs(200 - seed as u64);
+        let time = SystemTime::now() - Duration::from_secs(200 - seed);
         std::fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
     }
     let mut studio = open_home(home, 3);
@@ -386,7 +386,7 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     let home = tempfile::tempdir().unwrap();
     for (seed, last_step) in [(100, Some(1)), (101, None), (102, Some(2))] {
         let recipe = Recipe { prompt: format!("boat {seed}"), width: 16, height: 16, steps: 4, last_step, ..ready() };
-        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false };
         let pixels = Rgb8::new(16, 16, vec![seed as u8; 16 * 16 * 3]).unwrap();
         results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &pixels).unwrap();
     }
@@ -405,10 +405,10 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     let mut finished = Vec::new();
     for _ in 0..2 {
         let (job, recipe, _) = studio.take();
-        assert!(recipe.draft_step().is_none() && recipe.prompt == format!("boat {}", recipe.seed), "{recipe:?}");
-        finished.push((recipe.seed, recipe.earlier_steps[0].until_step));
-        studio.begin(job, vec![recipe.seed]);
-        studio.picture(job, 0, recipe.seed);
+        assert!(recipe.draft_step().is_none() && recipe.prompt == format!("boat {}", seed_of(&recipe)), "{recipe:?}");
+        finished.push((seed_of(&recipe), recipe.earlier_steps[0].until_step));
+        studio.begin(job, vec![seed_of(&recipe)]);
+        studio.picture(job, 0, seed_of(&recipe));
         studio.done(job);
     }
     finished.sort_unstable();

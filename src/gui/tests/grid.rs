@@ -5,7 +5,7 @@ use crate::gui::tests::*;
 use atelier_core::grid::Place;
 
 fn open(size: [f32; 2]) -> Studio {
-    Studio::sized(Recipe { seed: 7, ..ready() }, size)
+    Studio::sized(Recipe { seed: Some(Seed(7)), ..ready() }, size)
 }
 
 /// Opens the dialog from the palette.
@@ -31,7 +31,7 @@ fn sheet(studio: &Studio) -> &grid::state::Sheet {
 fn make_cell(studio: &mut Studio) -> Recipe {
     let (job, recipe, _) = studio.take();
     let before = sheet(studio).kept.clone();
-    studio.begin(job, vec![recipe.seed]);
+    studio.begin(job, vec![seed_of(&recipe)]);
     let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 10 * recipe.steps as u8) } });
     studio.done(job);
@@ -74,7 +74,7 @@ fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
     assert!(studio.sees("0 of 3 pictures") && studio.sees("left out"));
     until_jobs(&mut studio, 3);
     let first = make_cell(&mut studio);
-    assert_eq!((first.seed, first.batch_count), (7, 1));
+    assert_eq!((first.seed, first.batch_count), (Some(Seed(7)), 1));
     assert!(studio.sees("1 of 3 pictures"));
     studio.harness.check_accessibility();
     // The last one that waits is struck out.
@@ -96,7 +96,7 @@ fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
     let made = sheet(&studio).kept.pictures.keys().find(|at| !kept.pictures.contains_key(*at)).copied().unwrap();
     studio.click(&sheet(&studio).kept.captions.caption(made));
     let next = &studio.app().state.shared.next.recipe;
-    assert_eq!((next.steps, next.sampler, next.seed), (second.steps, second.sampler, 7));
+    assert_eq!((next.steps, next.sampler, next.seed), (second.steps, second.sampler, Some(Seed(7))));
     assert!(studio.sees("The settings of this cell are set."));
     // It is put away and comes back.
     studio.click("Close");
@@ -145,7 +145,7 @@ fn drag_onto_y_axis(studio: &mut Studio, name: &str) {
 
 #[test]
 fn names_of_the_model_the_words_the_size_and_a_lora_are_dragged_too() {
-    let recipe = Recipe { seed: 7, loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)], ..ready() };
+    let recipe = Recipe { seed: Some(Seed(7)), loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)], ..ready() };
     let mut studio = Studio::sized(recipe, [1440.0, 2000.0]);
     let all = [("Model", "model="), ("Prompt", "words="), ("Size", "size="), ("Width", "width="), ("ink", "lora:ink=")];
     for (name, axis) in all {
@@ -278,7 +278,7 @@ fn a_sheet_under_way_is_there_again_after_a_restart_and_goes_on() {
     harness.state_mut().take().unwrap().finish();
     drop((harness, port));
 
-    let settings = Settings { recipe: Recipe { seed: 7, ..ready() }, ..Settings::default() };
+    let settings = Settings { recipe: Recipe { seed: Some(Seed(7)), ..ready() }, ..Settings::default() };
     let mut studio = Studio::at(folder, settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
     assert!(file.exists());
     studio.until("the sheet", |app| app.state.grid.sheet.as_ref().is_some_and(|sheet| sheet.textures.len() == 1));

@@ -22,13 +22,13 @@ impl Studio {
     fn take_live(&mut self) -> Taken {
         self.until("a run", |app| app.state.live.run.as_ref().is_some_and(|run| !run.has_begun));
         let taken = self.take();
-        self.begin(taken.0, vec![taken.1.seed]);
+        self.begin(taken.0, vec![seed_of(&taken.1)]);
         taken
     }
 
     /// Sends a finished picture of this shade, and the end of its job.
     fn finish_live(&mut self, job: JobId, shade: u8, secs: f64) {
-        let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
         self.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, shade) } });
         let timings = Timings { total_secs: secs, ..Timings::default() };
         self.port.send(Event::End { job, end: End::Done { pictures: vec![info], timings, notes: Vec::new() } });
@@ -100,7 +100,7 @@ fn typing_makes_a_job_and_the_next_change_takes_its_place() {
     assert!(studio.sees("Generate again") && studio.sees("Live"));
     studio.harness.check_accessibility();
     assert_eq!((first.1.prompt.as_str(), first.1.batch_count), ("a lake", 1));
-    assert!(first.1.seed >= 0, "the seed stays the same from run to run");
+    assert!(first.1.seed.is_some(), "the seed stays the same from run to run");
     assert!(studio.app().state.shared.jobs.is_empty(), "the queue knows nothing of it");
 
     studio.type_words(" at dawn");
@@ -311,14 +311,14 @@ fn it_waits_for_the_queue_and_says_so() {
     studio.picture(queued, 0, 3);
     studio.done(queued);
     let (job, recipe, _) = studio.take();
-    assert_eq!(recipe.seed, 3, "the seed of the last picture");
-    studio.begin(job, vec![recipe.seed]);
+    assert_eq!(recipe.seed, Some(Seed(3)), "the seed of the last picture");
+    studio.begin(job, vec![seed_of(&recipe)]);
     assert!(!studio.sees("Waits for the pictures"));
 }
 
 #[test]
 fn a_batch_steps_aside_for_it_and_goes_on_afterwards() {
-    let mut studio = Studio::open(Recipe { batch_count: 3, seed: 1, ..ready() });
+    let mut studio = Studio::open(Recipe { batch_count: 3, seed: Some(Seed(1)), ..ready() });
     let batch = studio.generate();
     studio.begin(batch.0, vec![1, 2, 3]);
     studio.click("Live");
@@ -331,7 +331,7 @@ fn a_batch_steps_aside_for_it_and_goes_on_afterwards() {
     studio.begin(job, vec![1]);
     studio.finish_live(job, 30, 1.0);
     let (_, recipe, _) = studio.take();
-    assert_eq!((recipe.batch_count, recipe.seed), (2, 2), "the pictures that are missing");
+    assert_eq!((recipe.batch_count, recipe.seed), (2, Some(Seed(2))), "the pictures that are missing");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn keeping_a_seed_moves_nothing_under_the_pointer() {
     };
     let before = places(&studio);
     assert!(studio.sees("A new seed each time"));
-    studio.app_mut().state.shared.next.recipe.seed = 4711;
+    studio.app_mut().state.shared.next.recipe.seed = Some(Seed(4711));
     studio.settle();
     assert!(studio.sees("Seed 4711") && !studio.sees("A new seed each time"));
     assert_eq!(places(&studio), before);

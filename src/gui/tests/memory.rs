@@ -81,7 +81,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by
     // itself.
     let recipe = &mut studio.app_mut().state.shared.next.recipe;
-    recipe.seed = 7;
+    recipe.seed = Some(Seed(7));
     recipe.prompt = "a long prompt ".repeat(20);
     studio.answer_estimate(5);
     studio.port.send(residency(&[]));

@@ -5,10 +5,10 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 
 /// Makes a picture with these notes.
-fn make(studio: &mut Studio, seed: i64, notes: Vec<PictureNote>) {
+fn make(studio: &mut Studio, seed: u64, notes: Vec<PictureNote>) {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![seed]);
-    let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false };
     let before = studio.app().state.create.session.len();
     studio.port.send(Event::Picture { job, picture: Picture { info, notes, image: image(64, 9) } });
     studio.until("the picture", |app| {
@@ -33,8 +33,8 @@ fn what_went_wrong_stays_with_the_picture_with_buttons_that_mend_it() {
 
     studio.click("Turn off flash attention");
     let (job, recipe, _) = studio.take();
-    assert_eq!((recipe.flash_attention, recipe.seed), (false, 7), "the same picture, mended");
-    assert!(!studio.app().state.shared.next.recipe.flash_attention && studio.app().state.shared.next.recipe.seed < 0);
+    assert_eq!((recipe.flash_attention, recipe.seed), (false, Some(Seed(7))), "the same picture, mended");
+    assert!(!studio.app().state.shared.next.recipe.flash_attention && studio.app().state.shared.next.recipe.seed.is_none());
     studio.begin(job, vec![7]);
     studio.picture(job, 0, 7);
     studio.done(job);
@@ -60,7 +60,7 @@ fn notes_are_in_the_file_and_come_back_when_it_is_opened_after_a_restart() {
     assert_eq!(again.app().state.create.session.shown().unwrap().notes, [flat()]);
     again.click("Decode in tiles (VAE tiling)");
     let (_, recipe, _) = again.take();
-    assert_eq!((recipe.vae_tiling, recipe.seed), (true, 7));
+    assert_eq!((recipe.vae_tiling, recipe.seed), (true, Some(Seed(7))));
 }
 
 #[test]

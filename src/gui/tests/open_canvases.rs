@@ -95,9 +95,9 @@ fn a_picture_keeps_its_size_and_place_as_it_becomes_a_canvas_and_gets_candidates
         studio.settle_canvas();
         studio.press(Modifiers::COMMAND, Key::Enter);
         let (job, recipe, _) = studio.take();
-        studio.begin(job, vec![recipe.seed]);
+        studio.begin(job, vec![seed_of(&recipe)]);
         assert_kept(&studio, "while a candidate forms");
-        studio.picture(job, 0, recipe.seed);
+        studio.picture(job, 0, seed_of(&recipe));
         studio.done(job);
         studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
         assert_kept(&studio, "with a candidate");
@@ -140,7 +140,7 @@ fn a_picture_that_is_asked_for_elsewhere_is_shown_when_it_forms_and_a_candidate_
     studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("leave the canvas");
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Enter);
-    studio.begin(job, vec![recipe.seed]);
+    studio.begin(job, vec![seed_of(&recipe)]);
     assert!(canvas_state(&studio).looked_at().is_some(), "its candidates wait there");
 }
 
@@ -162,8 +162,8 @@ fn what_becomes_of_a_candidate_is_decided_on_the_picture() {
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
-    studio.begin(job, vec![recipe.seed]);
-    studio.picture(job, 0, recipe.seed);
+    studio.begin(job, vec![seed_of(&recipe)]);
+    studio.picture(job, 0, seed_of(&recipe));
     studio.done(job);
     studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
     let picture = egui::Rect::from_two_pos(studio.on_screen(0.0, 0.0), studio.on_screen(64.0, 64.0));
@@ -183,8 +183,8 @@ fn a_tool_on_a_picture_that_was_made_on_a_canvas_leads_back_to_it() {
         studio.settle_canvas();
         studio.press(Modifiers::COMMAND, Key::Enter);
         let (job, recipe, _) = studio.take();
-        studio.begin(job, vec![recipe.seed]);
-        studio.picture(job, 0, recipe.seed);
+        studio.begin(job, vec![seed_of(&recipe)]);
+        studio.picture(job, 0, seed_of(&recipe));
         studio.done(job);
         studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
         studio.click(button);
@@ -280,8 +280,8 @@ fn a_result_of_a_canvas_is_made_again_from_its_file_after_a_restart() {
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, _) = studio.take();
-    studio.begin(job, vec![asked.seed]);
-    studio.picture(job, 0, asked.seed);
+    studio.begin(job, vec![seed_of(&asked)]);
+    studio.picture(job, 0, seed_of(&asked));
     studio.done(job);
     studio.until("the file", |app| app.state.create.session.iter().all(|picture| matches!(picture.stored, PictureFile::At(_))));
     let made = studio.app().state.create.session.iter().find(|picture| picture.info.seed == asked.seed).unwrap();

@@ -59,7 +59,7 @@ fn take_draft(studio: &mut Studio, is_whole: bool) -> Taken {
 
 /// Sends a draft of this shade, and the end of its job.
 fn finish_draft(studio: &mut Studio, job: JobId, shade: u8) {
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, shade) } });
     studio.done(job);
 }
@@ -88,12 +88,12 @@ fn a_phrase_under_the_pointer_is_compared_in_two_drafts_past_the_queue() {
     assert!(studio.app().state.phrases.run.is_none(), "nobody asks for it");
     rest_on(&mut studio, STARS);
     let (job, recipe, _) = take_draft(&mut studio, true);
-    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), (PROMPT, 7, 1));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), (PROMPT, Some(Seed(7)), 1));
     assert!(studio.sees("Finding out what “stars” did"));
     assert!(studio.app().state.shared.jobs.is_empty() && studio.app().state.shared.queue.rows.len() == rows);
     finish_draft(&mut studio, job, 50);
     let (job, recipe, _) = take_draft(&mut studio, false);
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a lake", 7));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a lake", Some(Seed(7))));
     finish_draft(&mut studio, job, 90);
     studio.until("the overlay", |app| says(app, "acted here"));
     assert!(studio.sees("“stars” acted here"));
@@ -147,7 +147,7 @@ fn a_picture_that_is_asked_for_takes_the_place_of_a_draft() {
     studio.picture(job, 0, 8);
     studio.done(job);
     let (_, recipe, _) = take_draft(&mut studio, true);
-    assert_eq!(recipe.seed, 8, "of the picture that is shown now");
+    assert_eq!(recipe.seed, Some(Seed(8)), "of the picture that is shown now");
 }
 
 #[test]

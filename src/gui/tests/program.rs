@@ -103,15 +103,24 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     std::fs::write(&model, "model").unwrap();
     let mut recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
     recipe.files.set(FileRole::Model, &model);
-    let picture =
-        store_picture(&folder, &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false }, &[], &image(64, 3))
-            .unwrap();
+    let picture = store_picture(
+        &folder,
+        &recipe,
+        PictureInfo { index: 0, seed: Some(Seed(99)), cpu_math: None, merged_loras: false },
+        &[],
+        &image(64, 3),
+    )
+    .unwrap();
 
     studio.press(Modifiers::COMMAND, Key::Num3);
     open_files(&mut studio, vec![picture.clone()]);
     studio.until("the settings", |app| app.state.shared.next.recipe.prompt == "a red barn");
     let now = studio.app().state.shared.next.recipe.clone();
-    assert_eq!((now.steps, now.seed, &now.files), (9, 99, &ready().files), "the model is not on this machine, as far as is known");
+    assert_eq!(
+        (now.steps, now.seed, &now.files),
+        (9, Some(Seed(99)), &ready().files),
+        "the model is not on this machine, as far as is known"
+    );
     assert!(studio.sees("is not on this machine.") && studio.sees("other"));
     studio.until("the picture", |app| {
         let session = &app.state.create.session;

@@ -34,14 +34,14 @@ fn state_of(studio: &Studio, prompt: &str) -> Option<JobState> {
 
 #[test]
 fn each_line_of_a_prompt_is_a_picture_of_its_own() {
-    let mut studio = Studio::open(Recipe { prompt: "a lake\n\n  a hut \na fox".into(), seed: 5, batch_count: 4, ..ready() });
+    let mut studio = Studio::open(Recipe { prompt: "a lake\n\n  a hut \na fox".into(), seed: Some(Seed(5)), batch_count: 4, ..ready() });
     studio.press(Modifiers::COMMAND, Key::K);
     studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("for each line of the prompt");
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Enter);
     until_prompts(&mut studio, &["a lake", "a hut", "a fox"]);
     let rows = &studio.app().state.shared.queue.rows;
-    let made: Vec<(i64, u32)> = rows.iter().map(|row| (row.job.recipe.seed, row.job.recipe.batch_count)).collect();
+    let made: Vec<(u64, u32)> = rows.iter().map(|row| (seed_of(&row.job.recipe), row.job.recipe.batch_count)).collect();
     assert_eq!(made, [(5, 1), (6, 1), (7, 1)]);
     assert!(studio.sees("3 prompts are in the queue"));
     assert_eq!(studio.app().state.shared.next.recipe.prompt.lines().count(), 4, "the prompt stays");
@@ -259,16 +259,16 @@ fn presses_that_a_slow_frame_brings_together_all_count() {
 
 #[test]
 fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
-    let mut studio = Studio::open(Recipe { seed: 42, ..ready() });
+    let mut studio = Studio::open(Recipe { seed: Some(Seed(42)), ..ready() });
     for _ in 0..20 {
         studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
     }
     assert!(studio.app().state.notices.shown().is_some_and(|it| it.text.contains("the next one has seed 61")));
     studio.until("the jobs", |app| app.state.shared.queue.rows.len() == 20);
-    let mut seeds: Vec<i64> = studio.app().state.shared.queue.rows.iter().map(|row| row.job.recipe.seed).collect();
+    let mut seeds: Vec<u64> = studio.app().state.shared.queue.rows.iter().map(|row| seed_of(&row.job.recipe)).collect();
     seeds.sort_unstable();
     assert_eq!(seeds, (42..62).collect::<Vec<_>>());
-    assert_eq!(studio.app().state.shared.next.recipe.seed, 42, "what is kept stays");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, Some(Seed(42)), "what is kept stays");
     // Another picture begins with the kept seed, and a batch takes as many as it has pictures.
     let shared = &mut studio.app_mut().state.shared;
     (shared.next.recipe.batch_count, shared.counts_automatically) = (3, false);
@@ -277,17 +277,17 @@ fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
     }
     studio.until("the batches", |app| app.state.shared.queue.rows.len() == 22);
     let batches = studio.app().state.shared.queue.rows.iter().filter(|row| row.job.recipe.batch_count == 3);
-    assert_eq!(batches.map(|row| row.job.recipe.seed).collect::<Vec<_>>(), [42, 45]);
+    assert_eq!(batches.map(|row| seed_of(&row.job.recipe)).collect::<Vec<_>>(), [42, 45]);
 }
 
 #[test]
 fn a_picture_that_failed_is_tried_again_with_its_seed() {
-    let mut studio = Studio::open(Recipe { seed: 42, ..ready() });
+    let mut studio = Studio::open(Recipe { seed: Some(Seed(42)), ..ready() });
     let (job, recipe, _) = studio.generate();
-    assert_eq!(recipe.seed, 42);
+    assert_eq!(recipe.seed, Some(Seed(42)));
     studio.port.send(Event::End { job, end: End::Cancelled });
     studio.until("the end", |app| app.state.shared.jobs.is_empty());
-    assert_eq!(studio.generate().1.seed, 42);
+    assert_eq!(studio.generate().1.seed, Some(Seed(42)));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
-    database.begin_job(met, 77).unwrap();
+    database.begin_job(met, Seed(77)).unwrap();
     drop(database);
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
     studio.until("the question", |app| app.state.shared.queue.questions().count() == 1);
@@ -344,7 +344,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
     studio.harness.check_accessibility();
     studio.click("Start again");
     let (_, recipe, _) = studio.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a ship", 77), "with its seed");
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a ship", Some(Seed(77))), "with its seed");
     studio.until("the answer", |app| app.state.shared.queue.questions().count() == 0);
     assert!(!studio.sees("Start again?"));
 }
@@ -426,7 +426,7 @@ fn the_job_of_somebody_else_is_seen_in_the_queue_alone_and_its_pictures_are_not_
     assert!(studio.sees("for Anna") && studio.sees("Step 2 of 4"));
     assert!(studio.app().state.shared.jobs.is_empty() && studio.app().state.create.last_seed.is_none());
     studio.harness.check_accessibility();
-    let info = PictureInfo { index: 0, seed: 5, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(5)), cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 5) } });
     studio.done(job);
     studio.until("the end", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state == JobState::Done));

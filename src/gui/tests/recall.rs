@@ -32,7 +32,7 @@ fn each_part_has_a_key_and_one_undo() {
     let model = ready().files;
     let parts = [
         (Key::P, Recipe { prompt: "a lake".into(), negative_prompt: String::new(), ..other.clone() }, "Use its prompt"),
-        (Key::S, Recipe { seed: 42, ..other.clone() }, "Use its seed"),
+        (Key::S, Recipe { seed: Some(Seed(42)), ..other.clone() }, "Use its seed"),
         (Key::D, Recipe { width: 64, ..other.clone() }, "Use its size"),
         (Key::M, Recipe { files: model, ..other.clone() }, "Use its model"),
         (Key::R, Recipe { batch_count: 3, ..ready() }, "Use all but the seed"),
@@ -48,7 +48,7 @@ fn each_part_has_a_key_and_one_undo() {
     studio.press(Modifiers::NONE, Key::F);
     assert_eq!(recipe(&studio).reference_images.len(), 1);
     studio.press(Modifiers::COMMAND, Key::U);
-    assert_eq!(recipe(&studio), &Recipe { seed: 42, ..ready() });
+    assert_eq!(recipe(&studio), &Recipe { seed: Some(Seed(42)), ..ready() });
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_finished_picture_is_upscaled_by_one_key_with_its_own_settings() {
     let (job, upscaled, _) = studio.take();
     assert!(upscaled.only_upscales(), "{upscaled:?}");
     assert!(matches!(upscaled.init.as_ref().map(|it| &it.image), Some(ImageSource::File(path)) if path.is_file()));
-    assert_eq!((upscaled.prompt.as_str(), upscaled.seed), ("a lake", 42));
+    assert_eq!((upscaled.prompt.as_str(), upscaled.seed), ("a lake", Some(Seed(42))));
     studio.done(job);
     studio.press(Modifiers::SHIFT, Key::U);
     let (_, refined, _) = studio.take();

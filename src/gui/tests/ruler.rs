@@ -120,7 +120,7 @@ fn guidance_has_another_value_in_a_range_of_steps() {
 
 #[test]
 fn it_says_from_which_step_a_change_is_computed() {
-    let mut studio = studio_with_ruler(Recipe { seed: 7, ..with_prompt(WORDS) });
+    let mut studio = studio_with_ruler(Recipe { seed: Some(Seed(7)), ..with_prompt(WORDS) });
     assert!(!studio.sees("computes from step"));
     studio.make(7);
     assert!(!studio.sees("computes from step"), "nothing is changed");
@@ -131,10 +131,10 @@ fn it_says_from_which_step_a_change_is_computed() {
     assert!(!studio.sees("computes from step"), "the first step is another");
     studio.press(Modifiers::NONE, Key::ArrowRight);
     assert!(studio.sees("computes from step 2 of 4"));
-    studio.app_mut().state.shared.next.recipe.seed = -1;
+    studio.app_mut().state.shared.next.recipe.seed = None;
     studio.harness.run_ok();
     assert!(!studio.sees("computes from step") && studio.sees("A new seed computes all steps"));
-    studio.app_mut().state.shared.next.recipe.seed = 8;
+    studio.app_mut().state.shared.next.recipe.seed = Some(Seed(8));
     studio.harness.run_ok();
     assert!(!studio.sees("computes from step"));
 }

@@ -48,7 +48,7 @@ fn a_picture_that_is_copied_from_memory_says_what_the_clipboard_cannot_keep() {
     let samples = Samples::Eight([9, 9, 9, 0].repeat(64 * 64));
     let fine = FineColours { samples, has_alpha: true, profile: None, is_beyond_srgb: true, from_print: None };
     let image = Arc::new(image(64, 255).as_ref().clone().with_fine(Some(fine)).unwrap());
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
     studio.until("the picture", |app| app.state.create.session.len() == 1 && app.state.create.converting_picture.is_none());
     studio.done(job);

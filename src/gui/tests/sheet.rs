@@ -14,10 +14,10 @@ fn studio(count: u32) -> Studio {
     studio
 }
 
-pub(super) fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
-    studio.begin(job, (0..count).map(|index| first_seed + i64::from(index)).collect());
+pub(super) fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: u64) {
+    studio.begin(job, (0..count).map(|index| first_seed + u64::from(index)).collect());
     for index in 0..count {
-        studio.picture(job, index, first_seed + i64::from(index));
+        studio.picture(job, index, first_seed + u64::from(index));
     }
     studio.done(job);
     studio.until("all on the screen", |app| {
@@ -147,7 +147,10 @@ fn more_like_this_makes_neighbours_beside_it() {
     point_at(&mut studio, "Picture 1 of 2, seed 11");
     studio.press(Modifiers::NONE, Key::V);
     let (job, recipe, _) = studio.take();
-    assert_eq!((recipe.seed_blend, recipe.batch_count, recipe.prompt.as_str()), (Some(SeedBlend { seed: 11, amount: 0.8 }), 4, "a lake"));
+    assert_eq!(
+        (recipe.seed_blend, recipe.batch_count, recipe.prompt.as_str()),
+        (Some(SeedBlend { seed: Seed(11), amount: 0.8 }), 4, "a lake")
+    );
     until_cells(&mut studio, 6);
     assert!(has_cell(&studio, "Picture 1 of 6, seed 11") && has_cell(&studio, "Picture 6 of 6, waiting"));
     fill(&mut studio, job, 4, 100);
@@ -155,7 +158,7 @@ fn more_like_this_makes_neighbours_beside_it() {
     point_at(&mut studio, "Picture 1 of 6, seed 11");
     studio.press(Modifiers::SHIFT, Key::V);
     let (_, recipe, _) = studio.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), ("a (lake:1.3)", 11, 1));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), ("a (lake:1.3)", Some(Seed(11)), 1));
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer(
     point_at(&mut studio, "Picture 1 of 2, seed 11");
     click_on(&mut studio, "Picture 1 of 2, seed 11", "Upscale 2×");
     let (job, recipe, _) = studio.take();
-    assert!(recipe.hires.is_some() && recipe.seed == 11);
+    assert!(recipe.hires.is_some() && recipe.seed == Some(Seed(11)));
     until_cells(&mut studio, 3);
     assert!(has_cell(&studio, "Picture 3 of 3, waiting"));
     fill(&mut studio, job, 1, 11);
@@ -186,7 +189,7 @@ fn a_picture_of_a_sheet_that_is_shown_large_is_upscaled_beside_the_others() {
     assert!(!studio.app().state.create.shows_sheet());
     studio.press(Modifiers::NONE, Key::U);
     let (job, recipe, _) = studio.take();
-    assert!(recipe.only_upscales() && recipe.seed == 11);
+    assert!(recipe.only_upscales() && recipe.seed == Some(Seed(11)));
     until_cells(&mut studio, 3);
     assert!(has_cell(&studio, "Picture 2 of 3, seed 12") && has_cell(&studio, "Picture 3 of 3, waiting"));
     fill(&mut studio, job, 1, 11);

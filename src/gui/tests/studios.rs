@@ -142,8 +142,8 @@ fn a_picture_is_made_by_another_studio_and_kept_here_with_its_name() {
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, _) = there.take();
     assert_eq!((asked.prompt.as_str(), asked.steps, asked.width, asked.height), ("a lake", 6, 128, 96), "the settings that suit its model");
-    assert!(asked.seed >= 0, "drawn here, so that a job that goes on later keeps it");
-    there.begin(job, vec![asked.seed]);
+    assert!(asked.seed.is_some(), "drawn here, so that a job that goes on later keeps it");
+    there.begin(job, vec![seed_of(&asked)]);
     studio.until("the beginning", |app| app.state.shared.jobs.running().is_some());
     there.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
     let info = PictureInfo { index: 0, seed: asked.seed, cpu_math: None, merged_loras: false };
@@ -165,7 +165,7 @@ fn a_job_of_another_studio_is_cancelled_there_and_local_ones_do_not_wait_for_it(
     let (mut there, mut studio) = connected(free_port());
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, asked, cancel) = there.take();
-    there.begin(job, vec![asked.seed]);
+    there.begin(job, vec![seed_of(&asked)]);
     let remote_of = |app: &App| app.state.shared.queue.rows.iter().find(|row| row.job.device.is_some())?.engine_job;
     studio.until("the job", |app| remote_of(app).is_some());
     let remote = remote_of(studio.app()).unwrap();

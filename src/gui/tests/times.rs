@@ -74,7 +74,7 @@ fn times_are_told_by_phase_and_beside_the_button_and_what_was_measured_beside_th
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
     let timings = Timings { load_secs: 0.01, encode_secs: 0.01, denoise_secs: 11.0, decode_secs: 2.0, total_secs: 13.1 };
-    let pictures = vec![PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false }];
+    let pictures = vec![PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false }];
     studio.port.send(Event::End { job, end: End::Done { pictures, timings, notes: Vec::new() } });
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();
@@ -89,7 +89,7 @@ fn the_queue_goes_by_the_prediction_until_a_picture_has_shown_more() {
     studio.answer_timed_estimate();
     let (job, ..) = studio.generate();
     let recipe = recipe();
-    let begin = Begin { width: recipe.width, height: recipe.height, steps: recipe.steps, seeds: vec![1], notes: Vec::new() };
+    let begin = Begin { width: recipe.width, height: recipe.height, steps: recipe.steps, seeds: vec![Seed(1)], notes: Vec::new() };
     studio.port.send(Event::Begin { job, begin });
     studio.harness.run_ok();
     let ends = |app: &App| app.state.shared.queue.ends_in_secs();

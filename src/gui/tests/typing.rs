@@ -79,7 +79,10 @@ fn a_letter_alone_is_a_key_once_no_other_follows() {
     let mut studio = looking();
     studio.type_over_picture("s");
     studio.wait_secs(1.0);
-    assert_eq!((studio.app().state.shared.next.recipe.seed, studio.app().state.shared.next.recipe.prompt.as_str()), (7, "a lake"));
+    assert_eq!(
+        (studio.app().state.shared.next.recipe.seed, studio.app().state.shared.next.recipe.prompt.as_str()),
+        (Some(Seed(7)), "a lake")
+    );
     assert!(!studio.is_typing());
     studio.type_over_picture("m");
     studio.wait_secs(1.0);
@@ -125,11 +128,11 @@ fn an_enlargement_can_be_taken_back_at_once_and_what_is_kept_is_seen() {
     studio.press(Modifiers::NONE, Key::S);
     studio.press(Modifiers::NONE, Key::I);
     let recipe = studio.app().state.shared.next.recipe.clone();
-    assert!(recipe.seed == 7 && recipe.init.is_some());
+    assert!(recipe.seed == Some(Seed(7)) && recipe.init.is_some());
     studio.click("Keep this seed: Seed 7");
     studio.click("Remove start picture: Start picture");
     let recipe = &studio.app().state.shared.next.recipe;
-    assert!(recipe.seed < 0 && recipe.init.is_none());
+    assert!(recipe.seed.is_none() && recipe.init.is_none());
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn the_settings_are_reset_to_what_suits_the_model() {
     let settings = Settings { recipe, builtin: true, ..Settings::default() };
     let mut studio = Studio::with(settings, Ok(builtin), [1440.0, 900.0]);
     let usual = studio.app().state.shared.next.recipe.clone();
-    let changed = Recipe { steps: 40, width: 512, seed: 5, eta: Some(0.5), seamless_x: true, ..usual.clone() };
+    let changed = Recipe { steps: 40, width: 512, seed: Some(Seed(5)), eta: Some(0.5), seamless_x: true, ..usual.clone() };
     studio.app_mut().state.shared.next.recipe = changed.clone();
     studio.harness.run_ok();
     studio.press(Modifiers::COMMAND, Key::K);

@@ -118,7 +118,7 @@ fn what_detectors_found_becomes_regions_that_are_generated_larger_each_by_itself
         let crop = recipe.area.unwrap().crop.unwrap();
         assert!(crop.width < 400 && crop.intersection(&mask) == mask, "it is generated larger: {crop:?} of {mask:?}");
         assert_eq!((recipe.width, recipe.height), (512, 512));
-        studio.begin(job, vec![recipe.seed]);
+        studio.begin(job, vec![seed_of(&recipe)]);
         studio.done(job);
     }
     // Without regions nothing is left of it.

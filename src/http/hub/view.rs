@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Recipe, seed_after};
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_engine::{Begin, Cause, Failure, Preview, Step};
 use atelier_gallery::queue::{JobPicture, JobState, QueuedJobId};
 use atelier_studio::queue::WaitReason;
@@ -30,7 +30,7 @@ pub(crate) struct JobView {
     pub(crate) step: Option<Step>,
     pub(crate) preview: Option<Preview>,
     pub(crate) pictures: Vec<JobPicture>,
-    pub(crate) first_seed: Option<i64>,
+    pub(crate) first_seed: Option<Seed>,
     /// Why it failed or is held.
     pub(crate) reason: Option<String>,
     /// The engine's failure, where this server heard it.
@@ -88,9 +88,8 @@ impl JobView {
     }
 
     /// The seed of this picture, once it is known.
-    pub(crate) fn seed(&self, index: u32) -> Option<i64> {
-        let first = self.first_seed.or((self.recipe.seed >= 0).then_some(self.recipe.seed));
-        first.map(|seed| seed_after(seed, i64::from(index)))
+    pub(crate) fn seed(&self, index: u32) -> Option<Seed> {
+        self.first_seed.or(self.recipe.seed).map(|seed| seed.after(u64::from(index)))
     }
 
     /// Progress from 0 to 1.

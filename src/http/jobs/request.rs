@@ -40,7 +40,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
         has_chosen_words: it.switch("words_are_chosen", false),
         width: it.within("width", SIDES),
         height: it.within("height", SIDES),
-        seed: it.whole("seed"),
+        seed: it.seed("seed"),
         pictures: Some(it.within_or("batch_count", PICTURES, 1)),
         clip_skip: it.whole("clip_skip").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1),
         is_shaped_as_start: true,

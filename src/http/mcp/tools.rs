@@ -136,7 +136,7 @@ fn wish(fields: &mut Fields) -> Wish {
         negative_prompt: fields.text("negative_prompt").unwrap_or_default(),
         model: fields.word("model"),
         steps: fields.within("steps", STEPS),
-        seed: fields.whole("seed"),
+        seed: fields.seed("seed"),
         ..Wish::default()
     };
     if wish.prompt.is_empty() {

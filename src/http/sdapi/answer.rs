@@ -1,6 +1,6 @@
 //! The answer of `txt2img` and `img2img`: pictures, and a JSON text about them.
 
-use atelier_core::recipe::{FileRole, PictureInfo};
+use atelier_core::recipe::{FileRole, PictureInfo, SeedNumber};
 use atelier_gallery::queue::JobState;
 use atelier_media::ExportedBytes;
 use atelier_media::a1111::{Parameters, format};
@@ -15,18 +15,18 @@ use crate::http::models::ListedModel;
 pub(crate) fn info(view: &JobView, model: &ListedModel, pictures: &[ExportedBytes], styles: &[String]) -> String {
     let recipe = &view.recipe;
     let count = recipe.batch_count.max(1);
-    let seeds: Vec<i64> = (0..count).map(|index| view.seed(index).unwrap_or(-1)).collect();
+    let seeds: Vec<SeedNumber> = (0..count).map(|index| SeedNumber(view.seed(index))).collect();
     let (width, height) = view.begin.as_ref().map_or((recipe.width, recipe.height), |begin| (begin.width, begin.height));
     let texts: Vec<String> = view
         .pictures
         .iter()
         .map(|picture| {
-            let seed = view.seed(picture.index).unwrap_or(-1);
-            let info = PictureInfo { index: picture.index, seed, cpu_math: None, merged_loras: false };
+            let info = PictureInfo { index: picture.index, seed: view.seed(picture.index), cpu_math: None, merged_loras: false };
             format(&Parameters::of(recipe, Some(&model.name), info, width, height))
         })
         .collect();
-    let (subseed, subseed_strength) = recipe.seed_blend.map_or((-1, 0.0), |blend| (blend.seed, blend.amount));
+    let subseed = SeedNumber(recipe.seed_blend.map(|blend| blend.seed));
+    let subseed_strength = recipe.seed_blend.map_or(0.0, |blend| blend.amount);
     let notes = view.all_notes();
     let extra: Map<String, Value> =
         if notes.is_empty() { Map::new() } else { Map::from_iter([("Notes".to_owned(), Value::String(notes.join(" ")))]) };

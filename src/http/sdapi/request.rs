@@ -1,7 +1,7 @@
 //! The fields of `txt2img` and `img2img`.
 
 use atelier_core::canvas::{AreaFill, AreaSettings, PixelRect, StartFit, selection_bounds};
-use atelier_core::recipe::{ImageSource, Rgb8, Sampler, SeedBlend};
+use atelier_core::recipe::{ImageSource, Rgb8, Sampler, Seed, SeedBlend};
 use atelier_media::{ExportFormat, read_mask};
 use serde_json::{Value, json};
 
@@ -82,10 +82,10 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     // A start picture's size is what its client works with, also where it is the usual one.
     (wish.width, wish.height) = if is_usual && !is_img2img { (None, None) } else { (width, height) };
     read_sampling(it, &mut wish)?;
-    wish.seed = it.whole("seed");
-    let (subseed, amount) = (it.whole("subseed"), it.decimal("subseed_strength").unwrap_or_default());
+    wish.seed = it.seed("seed");
+    let (subseed, amount) = (it.seed("subseed"), it.decimal("subseed_strength").unwrap_or_default());
     if amount > 0.0 {
-        let seed = subseed.filter(|seed| *seed >= 0).unwrap_or_else(|| rand::random::<i64>() & i64::MAX);
+        let seed = subseed.unwrap_or_else(|| Seed(u64::from(rand::random::<u32>())));
         wish.seed_blend = Some(SeedBlend { seed, amount: amount.min(1.0) });
     }
     let pictures = it.within_or("batch_size", PICTURES, 1) * it.within_or("n_iter", PICTURES, 1);
@@ -355,6 +355,9 @@ mod tests {
             let wish = read_text(&format!(r#"{{"sampler_name": "{sampler}", "eta": {eta}}}"#), false).unwrap().wish;
             assert_eq!((wish.sampler, wish.eta), used, "{sampler}");
         }
+        let largest = r#"{"seed": "18446744073709551615", "subseed": 9223372036854775808, "subseed_strength": 0.5}"#;
+        let wish = read_text(largest, false).unwrap().wish;
+        assert_eq!((wish.seed, wish.seed_blend), (Some(Seed::MAX), Some(SeedBlend { seed: Seed(1 << 63), amount: 0.5 })));
     }
 
     #[test]
@@ -382,6 +385,8 @@ mod tests {
             (r#"{"batch_size": 4, "n_iter": 4}"#, "n_iter"),
             (r#"{"script_name": "xyz plot"}"#, "script_name"),
             (r#"{"seed": "abc"}"#, "seed"),
+            (r#"{"seed": 18446744073709551616}"#, "seed"),
+            (r#"{"subseed": "18446744073709551616", "subseed_strength": 0.5}"#, "subseed"),
         ] {
             let Err(Failure::Invalid(faults)) = read_text(body, false) else { panic!("{body}") };
             assert_eq!(faults[0].field, [field], "{body}");

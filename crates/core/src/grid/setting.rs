@@ -105,6 +105,9 @@ impl SettingName {
         if !fields.contains_key(part) {
             return Err(GridError::new(format!("the {} has no part \"{part}\"; choose one of {}", self.name(), names(&fields))));
         }
+        if (self.key, part) == ("seed_blend", "seed") && value.as_i64().is_some_and(i64::is_negative) {
+            return Err(random_seed());
+        }
         fields.insert(part.to_owned(), value);
         Ok(Value::Object(fields))
     }
@@ -123,11 +126,15 @@ impl SettingName {
             let sentence = notes.first().map(|note| note.trim_end_matches('.').to_lowercase()).unwrap_or_default();
             return Err(GridError::new(format!("the {} cannot be {text} ({sentence}); choose another value", self.label)));
         }
-        if self.key == "seed" && recipe.seed < 0 {
-            return Err(GridError::new("a random seed compares nothing; name seeds, as in seed=1..4"));
+        if self.key == "seed" && recipe.seed.is_none() {
+            return Err(random_seed());
         }
         Ok(recipe)
     }
+}
+
+fn random_seed() -> GridError {
+    GridError::new("a random seed compares nothing; name seeds, as in seed=1..4")
 }
 
 fn names(fields: &Map<String, Value>) -> String {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{Affects, CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler, SkipLayers, StepCache};
+use crate::recipe::{Affects, CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler, Seed, SkipLayers, StepCache};
 use crate::words::NoWildcards;
 
 /// Models and LoRAs whose names begin with a small letter.
@@ -33,7 +33,7 @@ impl<T> Filter<T> for Result<T, String> {
 }
 
 fn base() -> Recipe {
-    let mut recipe = Recipe { prompt: "a lake at {day|night}, a lake".into(), seed: 7, batch_count: 4, ..Recipe::default() };
+    let mut recipe = Recipe { prompt: "a lake at {day|night}, a lake".into(), seed: Some(Seed(7)), batch_count: 4, ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.gguf");
     recipe.loras = vec![Lora::new("/loras/Ink.safetensors".into(), 0.8)];
     recipe
@@ -58,8 +58,8 @@ fn a_cell_is_the_recipe_of_the_picture_alone() {
     let cells = grid.cells();
     assert_eq!(cells.len(), 12);
     let own = Recipe { batch_count: 1, ..base() };
-    assert_eq!(cells[0].recipe, Recipe { steps: 4, sampler: Some(Sampler::Euler), seed: 1, ..own.clone() });
-    assert_eq!(cells[11].recipe, Recipe { steps: 8, sampler: Some(Sampler::Heun), seed: 3, ..own });
+    assert_eq!(cells[0].recipe, Recipe { steps: 4, sampler: Some(Sampler::Euler), seed: Some(Seed(1)), ..own.clone() });
+    assert_eq!(cells[11].recipe, Recipe { steps: 8, sampler: Some(Sampler::Heun), seed: Some(Seed(3)), ..own });
     assert_eq!((cells[1].at, cells[2].at, cells[4].at), ([1, 0, 0], [0, 1, 0], [0, 0, 1]));
     assert_eq!(grid.captions().caption([1, 1, 2]), "steps 8, sampler Heun, seed 3");
 }
@@ -104,6 +104,15 @@ fn axes_may_change_parts_of_the_same_setting() {
 }
 
 #[test]
+fn seeds_of_an_axis_keep_every_digit() {
+    let seeds = |text: &str| recipes(&[text]).into_iter().map(|recipe| recipe.seed).collect::<Vec<_>>();
+    let last = [u64::MAX - 2, u64::MAX - 1, u64::MAX].map(|seed| Some(Seed(seed)));
+    assert_eq!(seeds("seed=18446744073709551613..18446744073709551615"), last);
+    assert_eq!(seeds("seed=18446744073709551613..18446744073709551615+2"), [last[0], last[2]]);
+    assert_eq!(seeds("seed=9223372036854775808,18446744073709551615"), [Some(Seed(1 << 63)), Some(Seed::MAX)]);
+}
+
+#[test]
 fn what_makes_no_sense_is_a_clause_with_what_to_do() {
     let read = |text: &str| Axis::read(text, &base(), &Known).map(|axis| axis.name).unwrap_err().to_string();
     for (text, part) in [
@@ -116,6 +125,8 @@ fn what_makes_no_sense_is_a_clause_with_what_to_do() {
         ("step=4", "did you mean steps?"),
         ("sampler=fast", "cannot be \"fast\""),
         ("seed=-1", "random seed"),
+        ("seed_blend.seed=-1", "random seed"),
+        ("seed=18446744073709551616", "cannot be"),
         ("size=big", "is no size"),
         ("size=1x1", "is no size"),
         ("strength=0.5", "choose one first"),
@@ -154,7 +165,7 @@ fn words_of_the_prompt_with_a_choice_become_what_the_prompt_itself_does() {
     ];
     for (words, expected) in examples {
         let base = Recipe { prompt: format!("fog, {words}"), batch_count: 200, ..base() };
-        let drawn: BTreeSet<String> = base.choose_pictures(0, &NoWildcards).recipes.into_iter().map(|it| it.prompt).collect();
+        let drawn: BTreeSet<String> = base.choose_pictures(Seed(0), &NoWildcards).recipes.into_iter().map(|it| it.prompt).collect();
         let axis = Axis::read(words, &base, &Known).unwrap();
         let labels: Vec<String> = axis.values.iter().map(|value| value.label.clone()).collect();
         assert_eq!(labels, expected.iter().map(|it| if it.is_empty() { "none" } else { *it }).collect::<Vec<_>>(), "{words}");

@@ -37,6 +37,11 @@ pub(super) fn too_many() -> GridError {
     GridError::new(tr!("core-an-axis-has-values-at-most", max_values = MAX_VALUES))
 }
 
+/// Why a range has fewer numbers than it names.
+fn too_narrow() -> GridError {
+    GridError::new(tr!("core-an-axis-has-values", max_values = MAX_VALUES))
+}
+
 /// The parts between commas. A bracket or a quote that is never closed is a letter.
 fn split(text: &str) -> Vec<String> {
     let closing = |open: char| match open {
@@ -82,6 +87,11 @@ fn range(text: &str, whole: bool) -> Option<Result<Vec<String>, GridError>> {
         (None, Some((to, step))) => (to, None, Some(step.trim().parse::<f64>().ok()?)),
         (None, None) => (rest, None, None),
     };
+    match (ends_of_digits(from, to).filter(|_| whole), count, whole_step(step)) {
+        (Some(ends), Some(count), _) => return Some(spread(ends, count)),
+        (Some(ends), None, Some(step)) => return Some(every(ends, step)),
+        _ => {}
+    }
     let (from, to) = (from.trim().parse::<f64>().ok()?, to.trim().parse::<f64>().ok()?);
     if !(from.is_finite() && to.is_finite()) {
         return None;
@@ -90,11 +100,8 @@ fn range(text: &str, whole: bool) -> Option<Result<Vec<String>, GridError>> {
 }
 
 fn numbers(from: f64, to: f64, count: Option<usize>, step: Option<f64>, whole: bool) -> Result<Vec<String>, GridError> {
-    let too_narrow = || GridError::new(tr!("core-an-axis-has-values", max_values = MAX_VALUES));
     let all: Vec<f64> = if let Some(count) = count {
-        if !(2..=MAX_VALUES).contains(&count) {
-            return Err(GridError::new(tr!("core-a-range-has-2", max_values = MAX_VALUES)));
-        }
+        check_count(count)?;
         (0..count).map(|index| from + (to - from) * index as f64 / (count - 1) as f64).collect()
     } else {
         let step = step.unwrap_or(1.0).abs();
@@ -108,6 +115,42 @@ fn numbers(from: f64, to: f64, count: Option<usize>, step: Option<f64>, whole: b
     let mut texts: Vec<String> = all.into_iter().map(|value| if whole { number(value.round()) } else { number(value) }).collect();
     texts.dedup();
     Ok(texts)
+}
+
+/// Ends that may have more digits than a float keeps, as seeds have.
+fn ends_of_digits(from: &str, to: &str) -> Option<(u64, u64)> {
+    Some((from.trim().parse().ok()?, to.trim().parse().ok()?))
+}
+
+/// The step between such numbers; `None` where it is no whole number above 0.
+fn whole_step(step: Option<f64>) -> Option<usize> {
+    let step = step.unwrap_or(1.0).abs();
+    (step.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&step)).then_some(step as usize)
+}
+
+/// So many numbers from one end to the other, each the nearest whole one.
+fn spread((from, to): (u64, u64), count: usize) -> Result<Vec<String>, GridError> {
+    check_count(count)?;
+    let (least, distance, gaps) = (from.min(to), u128::from(from.abs_diff(to)), count as u128 - 1);
+    let at = |index: u128| least + ((2 * distance * index + gaps) / (2 * gaps)) as u64;
+    let mut texts: Vec<String> = (0..=gaps).map(|index| at(if to < from { gaps - index } else { index }).to_string()).collect();
+    texts.dedup();
+    Ok(texts)
+}
+
+/// Numbers from one end towards the other, with this step between them.
+fn every((from, to): (u64, u64), step: usize) -> Result<Vec<String>, GridError> {
+    let distance = from.abs_diff(to);
+    if distance / step as u64 >= MAX_VALUES as u64 {
+        return Err(too_narrow());
+    }
+    let at = |by: u64| if to < from { from - by } else { from + by };
+    Ok((0..=distance).step_by(step).map(|by| at(by).to_string()).collect())
+}
+
+fn check_count(count: usize) -> Result<(), GridError> {
+    let is_possible = (2..=MAX_VALUES).contains(&count);
+    if is_possible { Ok(()) } else { Err(GridError::new(tr!("core-a-range-has-2", max_values = MAX_VALUES))) }
 }
 
 /// A number with as few digits as tell it from its neighbours in a range.
@@ -142,6 +185,9 @@ mod tests {
         }
         assert_eq!(values("1..20/5", Ranges::Whole).unwrap().join(" "), "1 6 11 15 20");
         assert_eq!(values("1..2/9, 7", Ranges::Whole).unwrap().join(" "), "1 2 7");
+        assert_eq!(values("4..1/3, 9..1+4", Ranges::Whole).unwrap().join(" "), "4 3 1 9 5 1");
+        let largest = "18446744073709551611..18446744073709551615";
+        assert_eq!(values(&format!("{largest}/3"), Ranges::Whole).unwrap()[1], "18446744073709551613");
         assert_eq!(values("\"a lake, still\", (a, b:1.2),{\"scale\":2,\"steps\":3}", Ranges::Real).unwrap().len(), 3);
         assert_eq!(values("a (dog, cat", Ranges::Never).unwrap(), ["a (dog", "cat"]);
         assert_eq!(values("1..4", Ranges::Never).unwrap(), ["1..4"], "words are no range");

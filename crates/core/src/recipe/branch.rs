@@ -1,6 +1,6 @@
 //! Branches and drafts: recipes whose first steps are those of another picture.
 
-use super::{ControlImage, EarlierSteps, Recipe, seed_after};
+use super::{ControlImage, EarlierSteps, Recipe};
 
 impl EarlierSteps {
     /// The first `until_step` steps of a recipe that is no branch itself.
@@ -8,7 +8,7 @@ impl EarlierSteps {
         Self {
             until_step,
             picture: None,
-            seed: Some(recipe.seed).filter(|seed| *seed >= 0),
+            seed: recipe.seed,
             seed_blend: recipe.seed_blend,
             prompt: recipe.prompt.clone(),
             negative_prompt: recipe.negative_prompt.clone(),
@@ -61,7 +61,7 @@ impl Recipe {
         let (last, before) = self.earlier_steps.split_last()?;
         let mut parent = Self {
             earlier_steps: before.to_vec(),
-            seed: last.seed.unwrap_or(self.seed),
+            seed: last.seed.or(self.seed),
             seed_blend: last.seed_blend,
             prompt: last.prompt.clone(),
             negative_prompt: last.negative_prompt.clone(),
@@ -82,14 +82,14 @@ impl Recipe {
     /// with noise of their own.
     #[must_use]
     pub fn has_new_noise(&self) -> bool {
-        self.earlier_steps.last().is_some_and(|last| last.seed.is_some_and(|seed| seed != self.seed) || last.seed_blend != self.seed_blend)
+        self.earlier_steps.last().is_some_and(|last| (last.seed.is_some() && last.seed != self.seed) || last.seed_blend != self.seed_blend)
     }
 
     /// Moves the seeds of the earlier steps by as much as those of another part of the same
     /// picture.
-    pub fn move_earlier_seeds(&mut self, by: i64) {
+    pub fn move_earlier_seeds(&mut self, by: u64) {
         for seed in self.earlier_steps.iter_mut().filter_map(|it| it.seed.as_mut()) {
-            *seed = seed_after(*seed, by);
+            *seed = seed.after(by);
         }
     }
 
@@ -112,10 +112,10 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{GuidanceRange, Lora, SeedBlend};
+    use crate::recipe::{GuidanceRange, Lora, Seed, SeedBlend};
 
     fn recipe(prompt: &str) -> Recipe {
-        Recipe { prompt: prompt.into(), seed: 7, ..Recipe::default() }
+        Recipe { prompt: prompt.into(), seed: Some(Seed(7)), ..Recipe::default() }
     }
 
     #[test]
@@ -160,25 +160,25 @@ mod tests {
     #[test]
     fn the_rest_of_a_picture_can_have_another_seed() {
         let first = recipe("day");
-        let again = Recipe { earlier_steps: first.steps_until(4, None), seed: 9, ..first.clone() };
+        let again = Recipe { earlier_steps: first.steps_until(4, None), seed: Some(Seed(9)), ..first.clone() };
         assert!(again.has_new_noise() && again.parent() == Some(first.clone()));
         let same = Recipe { earlier_steps: first.steps_until(4, None), ..first.clone() };
         assert!(!same.has_new_noise() && !first.has_new_noise());
         let blended = Recipe { seed_blend: Some(SeedBlend::default()), ..same };
         assert!(blended.has_new_noise() && blended.parent() == Some(first.clone()));
         let random = recipe("day");
-        let random = Recipe { earlier_steps: Recipe { seed: -1, ..random.clone() }.steps_until(4, None), ..random };
+        let random = Recipe { earlier_steps: Recipe { seed: None, ..random.clone() }.steps_until(4, None), ..random };
         assert!(!random.has_new_noise(), "a seed that nobody knew is the picture's own");
     }
 
     #[test]
     fn a_draft_is_finished_by_the_rest_of_its_steps() {
-        let draft = Recipe { last_step: Some(5), batch_count: 3, seed: -1, ..recipe("day") };
+        let draft = Recipe { last_step: Some(5), batch_count: 3, seed: None, ..recipe("day") };
         assert_eq!(draft.draft_step(), Some(5));
-        let finished = draft.finishing(8, Some("1.png".into())).unwrap();
-        assert_eq!((finished.draft_step(), finished.seed, finished.batch_count), (None, 8, 1));
+        let finished = draft.finishing(Some(Seed(8)), Some("1.png".into())).unwrap();
+        assert_eq!((finished.draft_step(), finished.seed, finished.batch_count), (None, Some(Seed(8)), 1));
         assert_eq!((finished.earlier_steps[0].until_step, finished.has_new_noise()), (5, false));
-        assert_eq!(finished.finishing(8, None), None);
+        assert_eq!(finished.finishing(Some(Seed(8)), None), None);
         let short = Recipe { steps: 4, ..draft };
         assert_eq!(short.draft_step(), None, "all of its steps are run");
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lora, SeedBlend};
+use super::{Lora, Seed, SeedBlend};
 
 /// Steps of a picture before those of its recipe, with settings of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct EarlierSteps {
     pub picture: Option<String>,
     /// Their seed. Where it is not that of the steps after them, those begin with the estimate of
     /// these and noise of their own. `None`: the picture's own.
-    pub seed: Option<i64>,
+    pub seed: Option<Seed>,
     /// The other seed of their start noise.
     pub seed_blend: Option<SeedBlend>,
     /// The prompt of these steps.

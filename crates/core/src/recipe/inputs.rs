@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, ImageSource, steps_before};
+use super::{ControlImage, ImageSource, Seed, steps_before};
 use crate::cpu_math::CpuMath;
 use crate::module_set::ModuleSet;
 
@@ -15,8 +15,9 @@ use crate::module_set::ModuleSet;
 pub struct PictureInfo {
     /// Its index in the batch, from 0.
     pub index: u32,
-    /// Its seed.
-    pub seed: i64,
+    /// Its seed; `None` where nobody knows it, as of a picture of another program that does not tell
+    /// its own.
+    pub seed: Option<Seed>,
     /// How the processor computed, where it had a part in the picture and the bytes are not those
     /// of the engine's own code.
     #[serde(default)]

@@ -26,7 +26,7 @@ mod person;
 mod person_check;
 mod recall;
 mod sampling;
-mod seed_blend;
+mod seed;
 mod setting;
 mod settings;
 mod skip_layers;
@@ -57,7 +57,7 @@ pub use part_of_steps::{split_part_of_steps, steps_before};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
-pub use seed_blend::{SeedBlend, kept_seed, read_seed, seed_after};
+pub use seed::{Seed, SeedBlend, SeedNumber, read_seed};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
@@ -217,7 +217,7 @@ impl Recipe {
     /// The recipe that finishes a draft of this recipe and seed, which the file `picture` shows;
     /// `None` where it is no draft.
     #[must_use]
-    pub fn finishing(&self, seed: i64, picture: Option<String>) -> Option<Self> {
+    pub fn finishing(&self, seed: Option<Seed>, picture: Option<String>) -> Option<Self> {
         let step = self.draft_step()?;
         let whole = Self { seed, batch_count: 1, last_step: None, ..self.clone() };
         Some(Self { earlier_steps: whole.steps_until(step, picture), ..whole })

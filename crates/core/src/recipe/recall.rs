@@ -90,11 +90,11 @@ impl RecallPart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{FileRole, Lora, Recipe, Rng, changed_settings};
+    use crate::recipe::{FileRole, Lora, Recipe, Rng, Seed, changed_settings};
 
     #[test]
     fn each_part_changes_what_its_name_says() {
-        let mut from = Recipe { prompt: "a".into(), width: 64, seed: 7, steps: 4, rng: Rng::Cpu, ..Recipe::default() };
+        let mut from = Recipe { prompt: "a".into(), width: 64, seed: Some(Seed(7)), steps: 4, rng: Rng::Cpu, ..Recipe::default() };
         from.files.set(FileRole::Model, "a.safetensors");
         from.loras = vec![Lora::new("l.safetensors".into(), 0.5)];
         from.placement.backend = "all=cpu".into();

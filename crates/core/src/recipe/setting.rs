@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use atelier_language::tr;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::form::{FileForm, bare_name};
 use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
     ControlImage, EarlierSteps, FileRole, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person,
-    PlacementText, PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType,
-    TensorTypeRules, Upscale, VaeFormat,
+    PlacementText, PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, Seed, SeedBlend, SeedNumber, SkipLayers, StepCache,
+    TensorType, TensorTypeRules, Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -46,7 +46,7 @@ impl<F> Reader<'_, F> {
 }
 
 /// The type of a setting.
-pub trait Setting: Clone + PartialEq {
+pub trait Setting: Clone + PartialEq + Serialize + DeserializeOwned {
     /// Its values; `()` where its type says enough.
     type Limits;
     /// Its form in a file.
@@ -60,6 +60,22 @@ pub trait Setting: Clone + PartialEq {
 
     /// The value of that form.
     fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self;
+
+    /// Reads it as a field of a recipe that is no file.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+
+    /// Writes it as a field of a recipe that is no file.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    fn write_field<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
 }
 
 /// A sentence on a setting that was brought into its limits.
@@ -146,13 +162,27 @@ impl Setting for String {
     }
 }
 
-/// Every negative seed is drawn at random.
-impl Setting for i64 {
+/// Everywhere a number, as it was before there were seeds without sign.
+impl Setting for Option<Seed> {
     type Limits = ();
-    same_form!();
+    type Stored<F: FileForm> = SeedNumber;
 
-    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {
-        *self = (*self).max(-1);
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+
+    fn store<F: FileForm>(&self, _: &dyn Fn(&Path) -> F) -> SeedNumber {
+        SeedNumber(*self)
+    }
+
+    fn restore<F: FileForm>(stored: SeedNumber, _: &mut Reader<'_, F>) -> Self {
+        stored.0
+    }
+
+    fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        SeedNumber::deserialize(deserializer).map(|number| number.0)
+    }
+
+    fn write_field<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        SeedNumber(*self).serialize(serializer)
     }
 }
 
@@ -263,7 +293,6 @@ impl Setting for Option<SeedBlend> {
 
     fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         if let Some(blend) = self {
-            blend.seed = blend.seed.max(0);
             clamp_real(&mut blend.amount, name, &SHARE, SeedBlend::default().amount, notes);
         }
     }
@@ -708,7 +737,7 @@ pub struct StoredSteps<F> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    seed: Option<i64>,
+    seed: Option<SeedNumber>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seed_blend: Option<SeedBlend>,
     #[serde(default)]
@@ -743,7 +772,6 @@ impl Setting for Vec<EarlierSteps> {
             clamp_real(&mut steps.control_end, "end of the control of the earlier steps", &SHARE, ControlImage::USUAL_END, notes);
             Setting::limit(&mut steps.prompt, "prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             Setting::limit(&mut steps.negative_prompt, "negative prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
-            steps.seed = steps.seed.filter(|seed| *seed >= 0);
             Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);
             Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);
         }
@@ -753,7 +781,7 @@ impl Setting for Vec<EarlierSteps> {
         let store = |steps: &EarlierSteps| StoredSteps {
             until_step: steps.until_step,
             picture: steps.picture.clone(),
-            seed: steps.seed,
+            seed: steps.seed.map(|seed| SeedNumber(Some(seed))),
             seed_blend: steps.seed_blend,
             prompt: steps.prompt.clone(),
             negative_prompt: steps.negative_prompt.clone(),
@@ -772,7 +800,7 @@ impl Setting for Vec<EarlierSteps> {
         let restore = |steps: StoredSteps<F>| EarlierSteps {
             until_step: steps.until_step,
             picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),
-            seed: steps.seed,
+            seed: steps.seed.and_then(|number| number.0),
             seed_blend: steps.seed_blend,
             prompt: steps.prompt,
             negative_prompt: steps.negative_prompt,

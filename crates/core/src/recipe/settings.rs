@@ -18,7 +18,7 @@ use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, MAX_SIGMAS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText,
-    PredictionType, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale,
+    PredictionType, RequiredFile, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale,
     VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
@@ -83,7 +83,7 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Recipe {
-            $($(#[doc = $help])+ pub $field: $type,)*
+            $($(#[doc = $help])+ #[serde(serialize_with = "write_field", deserialize_with = "read_field")] pub $field: $type,)*
         }
 
         impl Default for Recipe {
@@ -121,7 +121,7 @@ macro_rules! settings {
             #[must_use]
             pub fn setting_value(&self, key: &str) -> Option<Value> {
                 match key {
-                    $(stringify!($field) => serde_json::to_value(&self.$field).ok(),)*
+                    $(stringify!($field) => self.$field.write_field(serde_json::value::Serializer).ok(),)*
                     _ => None,
                 }
             }
@@ -165,7 +165,8 @@ macro_rules! settings {
         #[serde(default)]
         #[allow(missing_docs, reason = "the fields of `Recipe`")]
         pub struct PartialRecipe {
-            $(#[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")] pub $field: Option<$type>,)*
+            $(#[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_present", deserialize_with = "read_present")]
+            pub $field: Option<$type>,)*
         }
 
         impl PartialRecipe {
@@ -334,9 +335,9 @@ settings! {
     step_cache: Option<StepCache> = None, "step cache", Sampling, [Steps Memory], rare;
     /// CLIP layers to skip, counted from the end.
     clip_skip: Option<u32> = None, in 1..=12, "CLIP skip", Sampling, [Steps], rare;
-    /// Seed of the first picture; each further picture of a batch takes the next number, and a
-    /// negative seed is drawn at random.
-    seed: i64 = -1, "seed", Seed, [Steps];
+    /// Seed of the first picture; each further picture of a batch takes the next number. Unset: it is
+    /// drawn at random.
+    seed: Option<Seed> = None, "seed", Seed, [Steps];
     /// Second seed, blended into the start noise.
     seed_blend: Option<SeedBlend> = None, "seed blend", Seed, [Steps], rare;
     /// Random number generator that draws the noise from the seed.
@@ -426,9 +427,25 @@ settings! {
     threads: Option<u32> = None, in 1..=4096, "threads", Machine, [Memory Opening], rare;
 }
 
+fn read_field<'de, D: Deserializer<'de>, T: Setting>(deserializer: D) -> Result<T, D::Error> {
+    T::read_field(deserializer)
+}
+
+fn write_field<S: Serializer, T: Setting>(field: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    field.write_field(serializer)
+}
+
 /// A field that is there; null is a value of those that may be empty.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+fn read_present<'de, D: Deserializer<'de>, T: Setting>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::read_field(deserializer).map(Some)
+}
+
+#[allow(clippy::ref_option, reason = "serde passes a field as it is")]
+fn write_present<S: Serializer, T: Setting>(field: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    match field {
+        Some(field) => field.write_field(serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// A field of a file; `None`, with a sentence, where it cannot be read.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::placement::ModuleSet;
-use crate::recipe::{FileRole, LatentUpscaler, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, kept_seed, read_seed, seed_after};
+use crate::recipe::{FileRole, LatentUpscaler, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
     serde_json::from_str::<Stored<F>>(text).unwrap().restore(find)
@@ -15,7 +15,8 @@ fn stored(recipe: &Recipe) -> String {
 }
 
 fn full() -> Recipe {
-    let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, steps: 9, batch_count: 3, threads: Some(3), ..Recipe::default() };
+    let mut recipe =
+        Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), steps: 9, batch_count: 3, threads: Some(3), ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.safetensors");
     recipe.init = Some(InitImage { image: ImageSource::File("/pictures/b.png".into()), strength: 0.5 });
     recipe.further_starts.push(ImageSource::File("/pictures/b-2.png".into()));
@@ -33,7 +34,7 @@ fn full() -> Recipe {
     recipe.lora_mode = LoraMode::Immediately;
     recipe.upscale = Some(Upscale { repeats: 2, tile_size: Some(64), ..Upscale::by("/models/x2.gguf".into()) });
     recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
-    recipe.seed_blend = Some(SeedBlend { seed: 9, amount: 0.5 });
+    recipe.seed_blend = Some(SeedBlend { seed: Seed(9), amount: 0.5 });
     recipe.last_step = Some(4);
     recipe.sampler = Some(Sampler::Dpmpp2sA);
     recipe.rng = Rng::Cpu;
@@ -49,7 +50,7 @@ fn full() -> Recipe {
 fn a_change_is_named_and_equal_recipes_have_none() {
     let recipe = Recipe::default();
     assert_eq!(changed_settings(&recipe, &recipe), Vec::<&str>::new());
-    let other = Recipe { height: 64, seed: 7, prompt: "a fox".into(), ..Recipe::default() };
+    let other = Recipe { height: 64, seed: Some(Seed(7)), prompt: "a fox".into(), ..Recipe::default() };
     assert_eq!(changed_settings(&recipe, &other), ["prompt", "size", "seed"]);
 }
 
@@ -66,7 +67,7 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
         batch_count: 5000,
         init: Some(InitImage { image: ImageSource::File("a".into()), strength: 77.0 }),
         loras: vec![Lora::new("ink.safetensors".into(), -11.0)],
-        seed_blend: Some(SeedBlend { seed: -4, amount: 3.0 }),
+        seed_blend: Some(SeedBlend { seed: Seed(4), amount: 3.0 }),
         hires: Some(Hires { scale: 99.0, strength: f32::NAN, ..Hires::default() }),
         ..Recipe::default()
     };
@@ -89,7 +90,7 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
             "Strength of ink: -10 instead of -11.",
         ]
     );
-    assert_eq!((recipe.guidance, recipe.clip_skip, recipe.seed_blend.unwrap().seed), (100.0, Some(12), 0));
+    assert_eq!((recipe.guidance, recipe.clip_skip, recipe.seed_blend.unwrap().seed), (100.0, Some(12), Seed(4)));
     assert_eq!(recipe.clone().clamp(), Vec::<String>::new(), "what was changed once is within the limits");
 }
 
@@ -117,24 +118,42 @@ fn a_list_over_its_limit_is_cut_with_a_note() {
 }
 
 #[test]
-fn after_the_largest_seed_comes_zero() {
-    assert_eq!([seed_after(7, 1), seed_after(i64::MAX, 1), seed_after(i64::MAX - 1, 3), seed_after(0, -1)], [8, 0, 1, i64::MAX]);
+fn a_seed_is_one_number_in_every_form_of_a_recipe() {
+    for (seed, number) in [(None, "-1"), (Some(Seed(1 << 63)), "9223372036854775808"), (Some(Seed::MAX), "18446744073709551615")] {
+        let mut recipe = Recipe { seed, ..Recipe::default() };
+        recipe.earlier_steps = recipe.steps_until(3, None);
+        recipe.seed_blend = seed.map(|seed| SeedBlend { seed, amount: 0.5 });
+        let file = |path: &std::path::Path| StoredFile { name: path.to_string_lossy().into_owned(), bytes: 7 };
+        let part = PartialRecipe::of(&recipe);
+        let texts = [
+            stored(&recipe),
+            serde_json::to_string(&Stored::of(&recipe, &file)).unwrap(),
+            serde_json::to_string(&recipe).unwrap(),
+            serde_json::to_string(&part).unwrap(),
+        ];
+        for text in &texts {
+            assert!(text.contains(&format!("\"seed\":{number},")), "{text}");
+        }
+        assert_eq!(local(&texts[0]), (recipe.clone(), Vec::new()));
+        assert_eq!(restored::<StoredFile>(&texts[1], &mut |_, _| None), (recipe.clone(), Vec::new()));
+        assert_eq!(serde_json::from_str::<Recipe>(&texts[2]).unwrap(), recipe);
+        assert_eq!(serde_json::from_str::<PartialRecipe>(&texts[3]).unwrap(), part);
+        assert_eq!(recipe.setting_value("seed").map(|value| value.to_string()).as_deref(), Some(number));
+    }
 }
 
 #[test]
-fn a_seed_of_all_64_bits_is_one_of_the_same_noise_or_none() {
-    let (most, above) = (i64::MAX.unsigned_abs(), (1 << 63) + 5);
-    for rng in Rng::ALL {
-        assert_eq!(kept_seed(most, *rng, None), Some(i64::MAX), "{rng:?}");
-        let kept = [kept_seed(above, *rng, None), kept_seed(u64::MAX, *rng, None)];
-        let expected = if *rng == Rng::Cuda { [None, None] } else { [Some(5), Some(i64::from(u32::MAX))] };
-        assert_eq!(kept, expected, "{rng:?}");
+fn every_negative_seed_of_a_file_is_drawn_and_a_larger_one_costs_itself_alone() {
+    for text in [r#"{"seed":-1}"#, r#"{"seed":-9223372036854775808}"#, r#"{"seed":null}"#] {
+        assert_eq!(local(text), (Recipe::default(), Vec::new()), "{text}");
+        assert_eq!(serde_json::from_str::<Recipe>(text).unwrap(), Recipe::default(), "{text}");
+        assert_eq!(serde_json::from_str::<PartialRecipe>(text).unwrap().seed, Some(None), "{text}");
     }
-    assert_eq!([Some(Rng::Cuda), Some(Rng::Cpu)].map(|sampler| kept_seed(above, Rng::Cpu, sampler)), [None, Some(5)]);
-    assert_eq!(["-1", "7", "9223372036854775807"].map(read_seed), [Ok(-1), Ok(7), Ok(i64::MAX)]);
-    let most = "write a whole number up to 9223372036854775807";
-    assert_eq!(read_seed("9223372036854775809"), Err(format!("{most}; with --rng cpu, 1 draws the same noise")));
-    assert_eq!(["18446744073709551616", "many", ""].map(read_seed), [(); 3].map(|()| Err(most.to_owned())));
+    let (recipe, notes) = local(r#"{"seed":18446744073709551616,"steps":9}"#);
+    assert_eq!((recipe.seed, recipe.steps, notes.len()), (None, 9, 1), "{notes:?}");
+    let (recipe, notes) = local(r#"{"seed_blend":{"seed":-4,"amount":0.5},"earlier_steps":[{"until_step":3,"seed":-1,"guidance":2.0}]}"#);
+    assert_eq!((recipe.seed_blend, notes.len()), (Some(SeedBlend { seed: Seed(0), amount: 0.5 }), 0), "{notes:?}");
+    assert_eq!(recipe.earlier_steps[0].seed, None);
 }
 
 #[test]
@@ -147,13 +166,13 @@ fn usual_settings_are_within_their_limits_and_rows_have_help() {
 #[test]
 fn only_what_affects_the_same_is_compared() {
     let recipe = full();
-    let same = Recipe { prompt: "a fox".into(), seed: 1, vae_tiling: true, ..recipe.clone() };
+    let same = Recipe { prompt: "a fox".into(), seed: Some(Seed(1)), vae_tiling: true, ..recipe.clone() };
     assert!(recipe.opens_like(&same));
     assert!(!recipe.opens_like(&Recipe { flash_attention: false, ..recipe.clone() }));
     assert!(!recipe.opens_like(&Recipe { threads: None, ..recipe.clone() }));
-    assert_eq!(recipe.only(Affects::Memory), Recipe { seed: 9, steps: 4, ..recipe.clone() }.only(Affects::Memory));
+    assert_eq!(recipe.only(Affects::Memory), Recipe { seed: Some(Seed(9)), steps: 4, ..recipe.clone() }.only(Affects::Memory));
     assert_eq!(recipe.only(Affects::Steps), Recipe { batch_count: 9, vae_tiling: true, ..recipe.clone() }.only(Affects::Steps));
-    assert_ne!(recipe.only(Affects::Steps), Recipe { seed: 9, ..recipe.clone() }.only(Affects::Steps));
+    assert_ne!(recipe.only(Affects::Steps), Recipe { seed: Some(Seed(9)), ..recipe.clone() }.only(Affects::Steps));
 }
 
 #[test]
@@ -177,7 +196,7 @@ fn a_part_survives_json_and_an_empty_setting_is_told_from_none() {
     let text = serde_json::to_string(&part).unwrap();
     assert_eq!(text, r#"{"sampler":null,"scheduler":"karras"}"#);
     assert_eq!(serde_json::from_str::<PartialRecipe>(&text).unwrap(), part);
-    let all = PartialRecipe::of(&Recipe { seed: 7, ..Recipe::default() });
+    let all = PartialRecipe::of(&Recipe { seed: Some(Seed(7)), ..Recipe::default() });
     assert_eq!(serde_json::from_str::<PartialRecipe>(&serde_json::to_string(&all).unwrap()).unwrap(), all);
 }
 
@@ -251,7 +270,7 @@ fn a_file_of_an_earlier_version_without_pictures_is_the_usual_recipe() {
 #[test]
 fn a_faulty_field_costs_itself_alone_and_is_named() {
     let (recipe, notes) = local(r#"{"prompt":"a lake","steps":-3,"width":"wide","sampler":"quantum","seed":7,"loras":9,"guidance":150}"#);
-    assert_eq!(recipe, Recipe { prompt: "a lake".into(), seed: 7, guidance: 100.0, ..Recipe::default() });
+    assert_eq!(recipe, Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), guidance: 100.0, ..Recipe::default() });
     assert_eq!(notes.len(), 5, "{notes:?}");
     assert!(notes.iter().any(|note| note.contains("the sampler \"quantum\"")) && notes.iter().any(|note| note.contains("the LoRAs")));
 }

@@ -69,13 +69,14 @@ pub fn first_of_other_size(sizes: &[(u32, u32)]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::Seed;
 
     fn image(name: &str) -> ImageSource {
         ImageSource::File(name.into())
     }
 
     fn from(names: &[&str]) -> Recipe {
-        let mut recipe = Recipe { seed: 7, ..Recipe::default() };
+        let mut recipe = Recipe { seed: Some(Seed(7)), ..Recipe::default() };
         assert_eq!(recipe.set_starts(names.iter().map(|name| image(name))), 0);
         recipe
     }
@@ -86,7 +87,7 @@ mod tests {
         let made = recipe.of_each_start(&[None; 3], (512, 512));
         let starts: Vec<_> = made.iter().map(|it| it.init.as_ref().unwrap().image.clone()).collect();
         assert_eq!(starts, ["a", "b", "c"].map(image));
-        assert!(made.iter().all(|it| it.further_starts.is_empty() && it.seed == 7 && (it.width, it.height) == (512, 512)));
+        assert!(made.iter().all(|it| it.further_starts.is_empty() && it.seed == Some(Seed(7)) && (it.width, it.height) == (512, 512)));
         assert_eq!(Recipe::default().of_each_start(&[], (512, 512)), [Recipe::default()]);
         let orphaned = Recipe { init: None, ..recipe };
         assert_eq!((orphaned.starts().count(), orphaned.of_each_start(&[], (512, 512)).len()), (0, 1));

@@ -80,10 +80,10 @@ fn range_of(ranges: &[EarlierSteps], step: u32) -> Option<&EarlierSteps> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{CacheMode, GuidanceRange, Lora, StepCache};
+    use crate::recipe::{CacheMode, GuidanceRange, Lora, Seed, StepCache};
 
     fn recipe(prompt: &str) -> Recipe {
-        Recipe { prompt: prompt.into(), steps: 10, seed: 7, ..Recipe::default() }
+        Recipe { prompt: prompt.into(), steps: 10, seed: Some(Seed(7)), ..Recipe::default() }
     }
 
     fn first(now: &Recipe, made: &Recipe) -> Option<u32> {
@@ -127,7 +127,7 @@ mod tests {
     fn what_changes_every_step_is_computed_whole() {
         let (now, made) = (recipe("[day:night:6]"), recipe("[day:night:4]"));
         for other in [
-            Recipe { seed: 8, ..now.clone() },
+            Recipe { seed: Some(Seed(8)), ..now.clone() },
             Recipe { steps: 11, ..now.clone() },
             Recipe { guidance: 3.0, ..now.clone() },
             Recipe { width: 768, ..now.clone() },

@@ -104,10 +104,10 @@ fn too_many() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::GuidanceRange;
+    use crate::recipe::{GuidanceRange, Seed};
 
     fn recipe(prompt: &str) -> Recipe {
-        Recipe { prompt: prompt.into(), steps: 10, seed: 7, ..Recipe::default() }
+        Recipe { prompt: prompt.into(), steps: 10, seed: Some(Seed(7)), ..Recipe::default() }
     }
 
     /// The last step of each range with its words.
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(spread_guidance(ranged(&[(1.0, 0.2, 0.5)], "[day:night:0.4]")), [(2, 7.0), (4, 1.0), (5, 1.0), (10, 7.0)]);
         let draft = Recipe { last_step: Some(4), ..ranged(&[(1.0, 0.2, 0.5)], "a lake") };
         assert_eq!(spread_guidance(draft.clone()), [(2, 7.0), (4, 1.0)]);
-        assert_eq!(spread_guidance(draft.finishing(7, None).unwrap()), [(2, 7.0), (4, 1.0), (5, 1.0), (10, 7.0)]);
+        assert_eq!(spread_guidance(draft.finishing(Some(Seed(7)), None).unwrap()), [(2, 7.0), (4, 1.0), (5, 1.0), (10, 7.0)]);
         // One range over all steps is no range.
         let mut whole = ranged(&[(3.0, 0.0, 1.0)], "a lake");
         whole.spread_over_steps(10).unwrap();
@@ -187,7 +187,7 @@ mod tests {
         let draft = |last_step| Recipe { last_step: Some(last_step), ..recipe("[day:night:0.4]") };
         assert_eq!(spread(draft(3)), [range(3, "day", "")]);
         assert_eq!(spread(draft(6)), [range(4, "day", ""), range(6, "night", "")]);
-        let finished = draft(3).finishing(7, None).unwrap();
+        let finished = draft(3).finishing(Some(Seed(7)), None).unwrap();
         assert_eq!(spread(finished), [range(3, "day", ""), range(4, "day", ""), range(10, "night", "")]);
     }
 
@@ -203,7 +203,7 @@ mod tests {
     fn a_batch_has_the_noise_of_each_picture() {
         let mut batch = recipe("[day:night:0.4]");
         batch.spread_over_steps(10).unwrap();
-        assert!(!Recipe { seed: 8, ..batch }.has_new_noise());
+        assert!(!Recipe { seed: Some(Seed(8)), ..batch }.has_new_noise());
     }
 
     #[test]

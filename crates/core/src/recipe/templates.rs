@@ -1,6 +1,6 @@
 //! Recipes whose prompts are templates: what is chosen stands in the prompt, the template beside it.
 
-use super::{Recipe, seed_after};
+use super::{Recipe, Seed};
 use crate::words::{Draw, FaultKind, Prompt, Wildcards};
 use atelier_language::tr;
 
@@ -27,19 +27,19 @@ impl Recipe {
     }
 
     /// The pictures of this recipe, each with choices of its own, which follow from its seed.
-    /// `random`: the first seed where the recipe has none, at least 0.
+    /// `random`: the first seed where the recipe has none.
     #[must_use]
-    pub fn choose_pictures(&self, random: i64, wildcards: &dyn Wildcards) -> ChosenPictures {
+    pub fn choose_pictures(&self, random: Seed, wildcards: &dyn Wildcards) -> ChosenPictures {
         if !self.is_template() {
             return ChosenPictures { recipes: vec![self.clone()], faults: Vec::new() };
         }
-        let first = if self.seed < 0 { random } else { self.seed };
+        let first = self.seed.unwrap_or(random);
         let (prompt, negative_prompt) = (Prompt::parse(&self.prompt), Prompt::parse(&self.negative_prompt));
         let mut faults: Vec<String> = Vec::new();
         let mut recipes = Vec::new();
         for picture in 0..self.batch_count {
-            let by = i64::from(picture);
-            let seed = seed_after(first, by);
+            let by = u64::from(picture);
+            let seed = first.after(by);
             let mut draw = Draw::of_picture(seed);
             let mut expand = |prompt: &Prompt<'_>| {
                 let made = prompt.expand(&mut draw, wildcards);
@@ -55,7 +55,7 @@ impl Recipe {
                 }
                 made.prompt
             };
-            let mut recipe = Self { seed, batch_count: 1, template: self.prompt.clone(), ..self.clone() };
+            let mut recipe = Self { seed: Some(seed), batch_count: 1, template: self.prompt.clone(), ..self.clone() };
             (recipe.prompt, recipe.negative_prompt) = (expand(&prompt), expand(&negative_prompt));
             // What these words began with moves with the seed, as it does within a batch.
             recipe.move_earlier_seeds(by);
@@ -72,29 +72,35 @@ mod tests {
 
     #[test]
     fn each_picture_of_a_template_chooses_anew_and_says_what() {
-        let template = Recipe { prompt: "{red|blue} lake # mine".into(), seed: 3, batch_count: 12, ..Recipe::default() };
-        let chosen = template.choose_pictures(9, &NoWildcards);
+        let template = Recipe { prompt: "{red|blue} lake # mine".into(), seed: Some(Seed(3)), batch_count: 12, ..Recipe::default() };
+        let chosen = template.choose_pictures(Seed(9), &NoWildcards);
         let prompts: std::collections::BTreeSet<&str> = chosen.recipes.iter().map(|it| it.prompt.as_str()).collect();
         assert_eq!(prompts, ["blue lake", "red lake"].into());
-        assert!(chosen.recipes.iter().zip(3..).all(|(it, seed)| (it.seed, it.batch_count, &it.template) == (seed, 1, &template.prompt)));
+        assert!(
+            chosen
+                .recipes
+                .iter()
+                .zip(3..)
+                .all(|(it, seed)| (it.seed, it.batch_count, &it.template) == (Some(Seed(seed)), 1, &template.prompt))
+        );
         // The picture of a batch is that of its seed alone.
-        let alone = Recipe { seed: 7, batch_count: 1, ..template.clone() }.choose_pictures(9, &NoWildcards);
+        let alone = Recipe { seed: Some(Seed(7)), batch_count: 1, ..template.clone() }.choose_pictures(Seed(9), &NoWildcards);
         assert_eq!(alone.recipes, chosen.recipes[4..5]);
-        let again = chosen.recipes[0].choose_pictures(9, &NoWildcards);
+        let again = chosen.recipes[0].choose_pictures(Seed(9), &NoWildcards);
         assert_eq!(again.recipes, chosen.recipes[..1], "what was chosen is no template");
-        assert_eq!(Recipe { seed: -1, ..template }.choose_pictures(9, &NoWildcards).recipes[0].seed, 9);
+        assert_eq!(Recipe { seed: None, ..template }.choose_pictures(Seed(9), &NoWildcards).recipes[0].seed, Some(Seed(9)));
     }
 
     #[test]
     fn a_prompt_without_choices_stays_as_it_is() {
-        let plain = Recipe { prompt: "a {lake}, (fog:1.2) [a|b]".into(), batch_count: 3, seed: -1, ..Recipe::default() };
-        assert_eq!(plain.choose_pictures(9, &NoWildcards), ChosenPictures { recipes: vec![plain.clone()], faults: Vec::new() });
+        let plain = Recipe { prompt: "a {lake}, (fog:1.2) [a|b]".into(), batch_count: 3, seed: None, ..Recipe::default() };
+        assert_eq!(plain.choose_pictures(Seed(9), &NoWildcards), ChosenPictures { recipes: vec![plain.clone()], faults: Vec::new() });
     }
 
     #[test]
     fn a_list_that_nobody_has_is_named() {
-        let recipe = Recipe { prompt: "a __colour__ lake".into(), seed: 1, ..Recipe::default() };
-        let chosen = recipe.choose_pictures(9, &NoWildcards);
+        let recipe = Recipe { prompt: "a __colour__ lake".into(), seed: Some(Seed(1)), ..Recipe::default() };
+        let chosen = recipe.choose_pictures(Seed(9), &NoWildcards);
         assert_eq!(
             (chosen.faults.as_slice(), chosen.recipes[0].prompt.as_str()),
             (["There is no list of words named colour.".to_owned()].as_slice(), "a __colour__ lake")

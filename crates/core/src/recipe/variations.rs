@@ -1,6 +1,6 @@
 //! Neighbours of a picture that is liked: recipes with noise, or words, near its own.
 
-use super::{FileRole, Recipe, SeedBlend, seed_after};
+use super::{FileRole, Recipe, Seed, SeedBlend};
 
 /// Share of a neighbour's own noise, 0 to 1: the composition stays, the details are others.
 const OWN_SHARE: f32 = 0.2;
@@ -24,16 +24,16 @@ impl Recipe {
     }
 
     /// Recipes of this many pictures near one that this recipe made with its seed: in noise.
-    /// `random`: a seed of its own for them, at least 0. A picture between two seeds has neighbours
-    /// between the same two, four at most.
+    /// `random`: a seed of its own for them. A picture between two seeds has neighbours between the
+    /// same two, four at most; one whose seed nobody knows has others of the same words.
     #[must_use]
-    pub fn near_seeds(&self, count: u32, random: i64) -> Vec<Self> {
+    pub fn near_seeds(&self, count: u32, random: Seed) -> Vec<Self> {
         let alone = Self { batch_count: 1, ..self.clone() };
         let Some(blend) = self.seed_blend.filter(|blend| blend.amount > 0.0) else {
             // The pictures of a batch have a seed each and the other one in common.
-            let seed_blend = Some(SeedBlend { seed: self.seed, amount: 1.0 - OWN_SHARE });
-            let is_same = (0..i64::from(count)).any(|by| seed_after(random, by) == self.seed);
-            let seed = if is_same { seed_after(random, i64::from(count)) } else { random };
+            let seed_blend = self.seed.map(|seed| SeedBlend { seed, amount: 1.0 - OWN_SHARE });
+            let is_same = (0..u64::from(count)).any(|by| Some(random.after(by)) == self.seed);
+            let seed = Some(if is_same { random.after(u64::from(count)) } else { random });
             return vec![Self { seed, seed_blend, batch_count: count, ..alone }];
         };
         let near = |step: &f32| (blend.amount + step).clamp(0.0, 1.0);
@@ -114,27 +114,30 @@ mod tests {
 
     #[test]
     fn a_picture_of_one_seed_has_neighbours_that_share_most_of_its_noise() {
-        let recipe = Recipe { seed: 7, batch_count: 3, ..Recipe::default() };
-        let near = recipe.near_seeds(4, 100);
+        let recipe = Recipe { seed: Some(Seed(7)), batch_count: 3, ..Recipe::default() };
+        let near = recipe.near_seeds(4, Seed(100));
         let [near] = near.as_slice() else { panic!("{near:?}") };
-        assert_eq!((near.seed, near.batch_count, near.seed_blend), (100, 4, Some(SeedBlend { seed: 7, amount: 0.8 })));
-        assert_eq!(recipe.near_seeds(4, 5)[0].seed, 9, "none of them is the picture itself");
+        assert_eq!((near.seed, near.batch_count, near.seed_blend), (Some(Seed(100)), 4, Some(SeedBlend { seed: Seed(7), amount: 0.8 })));
+        assert_eq!(recipe.near_seeds(4, Seed(5))[0].seed, Some(Seed(9)), "none of them is the picture itself");
+        let unknown = Recipe { seed: None, ..recipe }.near_seeds(4, Seed(5)).remove(0);
+        assert_eq!((unknown.seed, unknown.seed_blend), (Some(Seed(5)), None), "nothing is known of its noise");
     }
 
     #[test]
     fn a_picture_between_two_seeds_has_neighbours_between_the_same_two() {
-        let blend = SeedBlend { seed: 9, amount: 0.05 };
-        let near = Recipe { seed: 7, seed_blend: Some(blend), ..Recipe::default() }.near_seeds(4, 100);
-        assert!(near.iter().all(|it| (it.seed, it.seed_blend.unwrap().seed, it.batch_count) == (7, 9, 1)));
+        let blend = SeedBlend { seed: Seed(9), amount: 0.05 };
+        let near = Recipe { seed: Some(Seed(7)), seed_blend: Some(blend), ..Recipe::default() }.near_seeds(4, Seed(100));
+        assert!(near.iter().all(|it| (it.seed, it.seed_blend.unwrap().seed, it.batch_count) == (Some(Seed(7)), Seed(9), 1)));
         let amounts: Vec<f32> = near.iter().map(|it| it.seed_blend.unwrap().amount).collect();
         assert!(amounts.iter().all(|amount| (0.0..=1.0).contains(amount) && *amount != blend.amount), "{amounts:?}");
     }
 
     #[test]
     fn near_words_stress_a_part_each_as_the_encoder_reads_it() {
-        let mut recipe = Recipe { prompt: "a red sunset over snowy mountains".into(), seed: 3, batch_count: 4, ..Recipe::default() };
+        let mut recipe =
+            Recipe { prompt: "a red sunset over snowy mountains".into(), seed: Some(Seed(3)), batch_count: 4, ..Recipe::default() };
         let prompts = |recipe: &Recipe| recipe.near_words(4).into_iter().map(|it| (it.prompt, it.seed, it.batch_count)).collect::<Vec<_>>();
-        let same = |prompt: &str| (prompt.to_owned(), 3, 1);
+        let same = |prompt: &str| (prompt.to_owned(), Some(Seed(3)), 1);
         let weighed = [same("a (red sunset:1.3) over snowy mountains"), same("a red sunset over (snowy mountains:1.3)")];
         assert_eq!(prompts(&recipe), weighed);
         recipe.files.set(FileRole::Llm, "qwen.gguf");

@@ -20,7 +20,7 @@ pub use tile_size::RelativeTileSize;
 pub use values::numbers;
 pub use write::{CommandLine, write};
 
-use crate::recipe::{FileRole, Recipe};
+use crate::recipe::{FileRole, Recipe, Seed};
 
 /// Flags for the files of each role that has an effect; the first name is the one that is written.
 const FILE_FLAGS: [(FileRole, &[&str]); 12] = [
@@ -43,7 +43,7 @@ const HERE: &str = ".";
 
 /// The recipe of a command without options.
 fn defaults() -> Recipe {
-    Recipe { seed: 42, flash_attention: false, ..Recipe::default() }
+    Recipe { seed: Some(Seed(42)), flash_attention: false, ..Recipe::default() }
 }
 
 #[cfg(test)]

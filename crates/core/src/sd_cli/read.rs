@@ -201,7 +201,7 @@ fn action(name: &str) -> Option<Action> {
         "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
         "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
-        "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, read_seed(text)?)),
+        "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, read_seed(text)?.0)),
         "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
         "--sampler-rng" => Value(|it, text| set(&mut it.recipe.sampler_rng, Some(named(text)?))),
         "--hires" => Flag(|it| it.hires.get_or_insert_default().is_on = true),

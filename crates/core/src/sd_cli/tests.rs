@@ -7,7 +7,7 @@ use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
     CacheMode, ControlImage, GuidanceRange, Hires, ImageSource, InitImage, LatentUpscaler, Lora, LoraMode, Person, PlacementText,
-    PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
+    PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
 use crate::words::Prompt;
 
@@ -63,7 +63,7 @@ fn a_whole_command_becomes_a_recipe() {
         eta: Some(0.5),
         flow_shift: Some(3.0),
         clip_skip: Some(2),
-        seed: 7,
+        seed: Some(Seed(7)),
         batch_count: 2,
         vae_tiling: true,
         vae_tile_size: Some(16),
@@ -111,7 +111,7 @@ fn outlines_of_a_control_picture_are_asked_for_as_sd_cli_does() {
 #[test]
 fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
     let it = pasted("sd -m m.gguf -p x").recipe;
-    assert_eq!((it.seed, it.flash_attention, it.width, it.steps, it.guidance), (42, false, 512, 20, 7.0));
+    assert_eq!((it.seed, it.flash_attention, it.width, it.steps, it.guidance), (Some(Seed(42)), false, 512, 20, 7.0));
     assert_eq!(pasted("sd -p x -i a.png").recipe.init.map(|init| init.strength), Some(0.75));
 }
 
@@ -153,7 +153,7 @@ fn over_a_recipe_a_command_changes_only_what_it_names() {
         width: 1024,
         steps: 8,
         guidance: 1.0,
-        seed: 7,
+        seed: Some(Seed(7)),
         insists_on_flash_attention: true,
         init: Some(InitImage { image: ImageSource::File("in.png".into()), strength: 0.4 }),
         loras: vec![Lora::new("ink.safetensors".into(), 0.5)],
@@ -241,7 +241,7 @@ fn a_second_pass_is_as_sd_cli_has_it() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 -s 9223372036854775808 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
+        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 -s 18446744073709551616 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
@@ -253,7 +253,7 @@ fn nothing_is_dropped_silently() {
         "--glow: unknown option",
         "--steps many: write a whole number above 0",
         "-W 0: write a whole number above 0",
-        "-s 9223372036854775808: write a whole number up to 9223372036854775807; with --rng cpu, 0 draws the same noise",
+        "-s 18446744073709551616: write a whole number up to 18446744073709551615",
         "--backend te=: \"te=\" does not name a module",
         "--max-vram six: \"six\" is not a budget",
         "--pm-style-strength 101: write a number from 0 to 100",
@@ -318,8 +318,8 @@ fn varied() -> Recipe {
         seamless_y: true,
         step_cache: Some(StepCache { mask: vec![true, false], is_mask_static: true, ..StepCache::of(CacheMode::CacheDit) }),
         clip_skip: Some(2),
-        seed: 7,
-        seed_blend: Some(SeedBlend { seed: 9, amount: 0.5 }),
+        seed: Some(Seed(7)),
+        seed_blend: Some(SeedBlend { seed: Seed(9), amount: 0.5 }),
         rng: Rng::Cpu,
         sampler_rng: Some(Rng::Cuda),
         batch_count: 3,
@@ -455,8 +455,22 @@ fn pictures_of_a_person_are_named_by_their_folder() {
 fn a_value_may_look_like_an_option_or_stand_behind_an_equals_sign() {
     let it = pasted("sd -n --no-fog -s -3 --steps=9 --backend=te=cpu --max-vram -1 -p --");
     assert_eq!(it.left_out, []);
-    assert_eq!((it.recipe.negative_prompt.as_str(), it.recipe.seed, it.recipe.steps, it.recipe.prompt.as_str()), ("--no-fog", -3, 9, "--"));
+    assert_eq!(
+        (it.recipe.negative_prompt.as_str(), it.recipe.seed, it.recipe.steps, it.recipe.prompt.as_str()),
+        ("--no-fog", None, 9, "--")
+    );
     assert_eq!((it.recipe.placement.backend.as_str(), it.recipe.placement.max_vram.as_str()), ("te=cpu", "-1"));
+}
+
+#[test]
+fn every_seed_is_written_and_read_again() {
+    for (seed, written) in
+        [(None, "--seed -1 "), (Some(Seed(1 << 63)), "--seed 9223372036854775808 "), (Some(Seed::MAX), "--seed 18446744073709551615 ")]
+    {
+        let line = write(&Recipe { seed, ..Recipe::default() }).line;
+        assert!(line.contains(written), "{line}");
+        assert_eq!(pasted(&line).recipe.seed, seed);
+    }
 }
 
 #[test]
@@ -495,7 +509,7 @@ fn a_command_written_on_windows_is_read() {
 
 #[test]
 fn a_recipe_is_written_as_people_write_commands() {
-    let mut recipe = Recipe { prompt: "a red lake".into(), seed: 3, ..Recipe::default() };
+    let mut recipe = Recipe { prompt: "a red lake".into(), seed: Some(Seed(3)), ..Recipe::default() };
     recipe.files.set(FileRole::Model, "m.gguf");
     recipe.loras = ["/loras/ink.safetensors", "/loras/old/oil.gguf"].map(|path| Lora::new(path.into(), 0.5)).into();
     recipe.placement.backend = " te=cpu ".into();
@@ -577,7 +591,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         1..9999u32,
         1..9999u32,
         1..200u32,
-        any::<i64>(),
+        proptest::option::of(prop_oneof![any::<u64>(), Just(u64::MAX), Just(1_u64 << 63)].prop_map(Seed)),
         1..99u32,
         -5.0..30.0f32,
         0.0..9.0f32,

@@ -7,7 +7,7 @@ use atelier_language::tr;
 
 use super::{FILE_FLAGS, HERE, defaults};
 use crate::placement::{BackendSpec, Module};
-use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, LoraMode, Person, Preprocessor, Recipe, Upscale};
+use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, LoraMode, Person, Preprocessor, Recipe, SeedNumber, Upscale};
 use crate::words::Prompt;
 
 /// A recipe as a command line.
@@ -55,7 +55,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     line.optional("--prediction", recipe.prediction);
     line.guidance(recipe);
     line.optional("--clip-skip", recipe.clip_skip);
-    line.option("--seed", &recipe.seed);
+    line.option("--seed", &SeedNumber(recipe.seed));
     if recipe.rng != defaults.rng {
         line.option("--rng", &recipe.rng);
     }

@@ -1,6 +1,7 @@
 //! What is drawn by a seed, the same on every machine and in every version.
 
 use super::chooser::Chooser;
+use crate::recipe::Seed;
 
 /// Numbers that follow from a seed: `SplitMix64`. They are no noise of the engine's, so that a word
 /// that is drawn moves none of it.
@@ -10,9 +11,9 @@ pub struct Draw(u64);
 impl Draw {
     /// The draws of a picture, which follow from its seed.
     #[must_use]
-    pub const fn of_picture(seed: i64) -> Self {
+    pub const fn of_picture(seed: Seed) -> Self {
         // Neighbouring seeds differ in one bit; what is drawn first does not.
-        Self(seed.cast_unsigned() ^ 0x5745_4c54_454e_5249)
+        Self(seed.0 ^ 0x5745_4c54_454e_5249)
     }
 
     fn next(&mut self) -> u64 {

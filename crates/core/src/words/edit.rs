@@ -190,6 +190,7 @@ fn moved(number: f32, step: f32, range: std::ops::RangeInclusive<f32>) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::Seed;
 
     /// The text with the caret as `^`, or a selection between two.
     fn place(marked: &str) -> (String, Range<usize>) {
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn a_part_that_is_off_is_not_read() {
         let (text, _) = place(&switch("a, re^d fox, b").unwrap());
-        let made = Prompt::parse(&text).expand(&mut super::super::Draw::of_picture(1), &super::super::NoWildcards);
+        let made = Prompt::parse(&text).expand(&mut super::super::Draw::of_picture(Seed(1)), &super::super::NoWildcards);
         assert_eq!(made.prompt, "a, b");
     }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::recipe::Seed;
 
 /// Lists of the tests.
 struct Lists(Vec<(&'static str, Vec<&'static str>)>);
@@ -23,8 +24,8 @@ fn lists() -> Lists {
     ])
 }
 
-fn expand(template: &str, seed: i64) -> Expansion {
-    Prompt::parse(template).expand(&mut Draw::of_picture(seed), &lists())
+fn expand(template: &str, seed: u64) -> Expansion {
+    Prompt::parse(template).expand(&mut Draw::of_picture(Seed(seed)), &lists())
 }
 
 /// All that a template becomes.
@@ -283,12 +284,12 @@ fn a_megabyte_of_anything_takes_little_time_and_depth() {
         let text = unit.repeat(1_000_000 / unit.len());
         let began = std::time::Instant::now();
         let prompt = Prompt::parse(&text);
-        let expansion = prompt.expand(&mut Draw::of_picture(1), &wide);
+        let expansion = prompt.expand(&mut Draw::of_picture(Seed(1)), &wide);
         assert!(expansion.prompt.len() <= 1_000_000 + 100);
         assert_eq!(prompt.print(), text, "{unit}");
         assert!(began.elapsed().as_secs() < 20, "{unit}: {:?}", began.elapsed());
     }
-    let said = Prompt::parse(&"{9$$__wide__}".repeat(1000)).expand(&mut Draw::of_picture(1), &wide);
+    let said = Prompt::parse(&"{9$$__wide__}".repeat(1000)).expand(&mut Draw::of_picture(Seed(1)), &wide);
     assert!(said.prompt.len() <= crate::recipe::ROWS.prompt.limits * 4 && said.faults.iter().any(|it| it.kind == FaultKind::TooLong));
 }
 
@@ -345,7 +346,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn spans_cover_every_text_and_print_it_again(text in prompts(), seed in any::<i64>(), step in 1_u32..20) {
+    fn spans_cover_every_text_and_print_it_again(text in prompts(), seed in any::<u64>(), step in 1_u32..20) {
         let prompt = Prompt::parse(&text);
         let mut end = 0;
         for span in &prompt.spans {
@@ -360,7 +361,7 @@ proptest! {
             prop_assert_eq!(prompt.spans[group.close].kind, SpanKind::Close(number));
         }
         prop_assert!(prompt.faults.iter().all(|fault| text.get(fault.range.clone()).is_some_and(|it| !it.is_empty())));
-        let made = prompt.expand(&mut Draw::of_picture(seed), &lists());
+        let made = prompt.expand(&mut Draw::of_picture(Seed(seed)), &lists());
         prop_assert!(prompt.is_template() || made.prompt == text);
         prop_assert!(prompt.expansions(50, &lists()).is_none_or(|all| all.contains(&made.prompt)));
         prop_assert!(made.chosen.iter().all(|(range, chosen)| text.get(range.clone()).is_some() && made.prompt.contains(chosen.as_str())));

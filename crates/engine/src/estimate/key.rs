@@ -102,12 +102,12 @@ pub(super) fn all_loras(recipe: &Recipe) -> Vec<Lora> {
 mod tests {
     use super::*;
     use atelier_core::canvas::AreaSettings;
-    use atelier_core::recipe::{EarlierSteps, GuidanceRange, Hires, InitImage, Rgb8};
+    use atelier_core::recipe::{EarlierSteps, GuidanceRange, Hires, InitImage, Rgb8, Seed};
 
     #[test]
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-        let same = Recipe { seed: 7, steps: 4, guidance: 3.0, prompt: "a lake at dawn".into(), ..recipe.clone() };
+        let same = Recipe { seed: Some(Seed(7)), steps: 4, guidance: 3.0, prompt: "a lake at dawn".into(), ..recipe.clone() };
         assert_eq!(EstimateKey::of(&recipe), EstimateKey::of(&same));
         let earlier = EarlierSteps { loras: vec![Lora::new("a.safetensors".into(), 1.0)], ..EarlierSteps::default() };
         for other in [

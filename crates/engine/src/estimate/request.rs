@@ -13,7 +13,7 @@ use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{ImageSource, InitImage, LoraMode, Person, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, InitImage, LoraMode, Person, Recipe, Rgb8, Sampler, Scheduler, Seed};
 use atelier_language::tr;
 use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
@@ -76,7 +76,7 @@ impl EstimateRequest {
         }
         recipe = Recipe {
             steps: 1,
-            seed: 0,
+            seed: Some(Seed::default()),
             // With one step these two always work.
             sampler: Some(Sampler::Euler),
             scheduler: Some(Scheduler::Discrete),
@@ -192,7 +192,7 @@ impl Placeholders {
             recipe,
             width: recipe.width,
             height: recipe.height,
-            seed: 0,
+            seed: Seed::default(),
             vae_tiling: request.tiling,
             init: recipe.init.as_ref().map(|_| &self.picture),
             mask: recipe.mask.as_ref().filter(|_| recipe.init.is_some()).map(|_| &self.mask),

@@ -14,7 +14,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
     Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, LoraMode, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng,
-    Sampler, Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
+    Sampler, Scheduler, Seed, SeedBlend, StepCache, TensorType, VaeFormat,
 };
 use atelier_library::Adapters;
 
@@ -64,7 +64,7 @@ pub(crate) struct GenerateParams<'a> {
     /// Pixels; a multiple of the model's alignment.
     pub(crate) width: u32,
     pub(crate) height: u32,
-    pub(crate) seed: i64,
+    pub(crate) seed: Seed,
     pub(crate) vae_tiling: bool,
     /// Exactly `width` x `height`.
     pub(crate) init: Option<&'a Rgb8>,
@@ -246,7 +246,7 @@ impl RawGenerateParams {
         raw.clip_skip = recipe.clip_skip.map_or(-1, |layers| i32::try_from(layers).unwrap_or(-1));
         raw.width = i32::try_from(params.width).unwrap_or(0);
         raw.height = i32::try_from(params.height).unwrap_or(0);
-        raw.seed = params.seed;
+        raw.seed = params.seed.bits();
         raw.batch_count = 1;
         if let Some(init) = params.init {
             raw.init_image = raw_image(init);
@@ -346,7 +346,7 @@ impl RawGenerateParams {
             width: i32::try_from(soft_mask.map_or(0, Mask::width)).unwrap_or(0),
             height: i32::try_from(soft_mask.map_or(0, Mask::height)).unwrap_or(0),
         });
-        let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed, amount });
+        let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed: seed.bits(), amount });
         let control_steps =
             recipe.control.as_ref().map(|control| ggml_sys::atelier_control_steps { start: control.start, end: control.end });
         let rng = raw_rng(recipe.rng);

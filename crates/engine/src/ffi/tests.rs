@@ -19,7 +19,7 @@ use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
 use atelier_core::placement::{Assignment, Module, Placement};
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler, Seed};
 use atelier_library::Adapters;
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
@@ -118,7 +118,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         recipe,
         width: 64,
         height: 64,
-        seed: 1,
+        seed: Seed(1),
         vae_tiling: false,
         init: None,
         mask: None,

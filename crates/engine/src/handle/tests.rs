@@ -10,7 +10,7 @@ use super::*;
 use crate::engine_end::NextQuery;
 use crate::event_mailbox::MAX_LOG_LINES;
 use crate::protocol::{End, LogLevel, Picture, Preview, PreviewOptions, Step, wire};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 
 /// Longer than anything here takes on the slowest machine.
 const LONG: Duration = Duration::from_mins(1);
@@ -88,7 +88,7 @@ fn pictures_of_a_job_that_form_beside_each_other_keep_a_preview_each_until_they_
         end.send(of(1, step));
     }
     let image = Arc::new(Rgb8::new(1, 1, vec![0; 3]).unwrap());
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     end.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
     let events = drain(&handle);
     assert!(matches!(&events[..], [first, Event::Picture { .. }] if *first == of(1, 3)), "{events:?}");

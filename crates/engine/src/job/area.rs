@@ -6,7 +6,7 @@ use atelier_core::canvas::{
     AreaFill, AreaPlan, AreaSettings, Borders, Mask, ModelSizes, PixelRect, StartFit, crop_picture, extend_picture, fill_area, paste_area,
     plan_area, plan_outpaint, rolled_mask, rolled_picture, rolled_rect, wrap_shift,
 };
-use atelier_core::recipe::{InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{InitImage, Recipe, Rgb8, Seed};
 use atelier_language::tr;
 use atelier_media::{PictureError, fit_image, fit_mask, keep_outside, read_mask};
 
@@ -122,11 +122,11 @@ impl AreaJob {
 
     /// What the model is given for one part of the picture as it is now. `control`: of the
     /// picture's size.
-    pub(crate) fn input(&self, plan: &AreaPlan, picture: &Rgb8, control: Option<&Rgb8>, seed: i64) -> Result<AreaInput, Advice> {
+    pub(crate) fn input(&self, plan: &AreaPlan, picture: &Rgb8, control: Option<&Rgb8>, seed: Seed) -> Result<AreaInput, Advice> {
         let (width, height) = plan.work;
         let cut = |picture: &Rgb8| crop_picture(picture, &plan.crop).ok_or_else(|| advice(&PictureError::Empty));
         let scaled = |picture: &Rgb8| fit_image(picture, width, height, StartFit::Stretch).map_err(|error| advice(&error));
-        let filled = fill_area(&cut(picture)?, &plan.paste, self.fill, seed.cast_unsigned()).ok_or_else(|| advice(&PictureError::Empty))?;
+        let filled = fill_area(&cut(picture)?, &plan.paste, self.fill, seed.0).ok_or_else(|| advice(&PictureError::Empty))?;
         let soft_mask = fit_mask(&plan.denoise, width, height, StartFit::Stretch).map_err(|error| advice(&error))?;
         let mut mask = soft_mask.clone();
         for value in mask.pixels_mut() {

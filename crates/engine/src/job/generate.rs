@@ -21,7 +21,7 @@ use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, 
 use atelier_core::format::file_size;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{Hires, LoraMode, PictureInfo, Recipe, Rgb8, Upscale, seed_after};
+use atelier_core::recipe::{Hires, LoraMode, PictureInfo, Recipe, Rgb8, Seed, Upscale};
 use atelier_language::tr;
 use atelier_library::{file_name, left_out_note};
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
@@ -154,7 +154,7 @@ impl<'a> Generator<'a> {
             } else if has_missing_numbers {
                 notes.push(self.overflow_note(tr!("engine-parts-of-this-picture")));
             }
-            let info = PictureInfo { index, seed: *seed, cpu_math, merged_loras: plan.recipe.lora_mode == LoraMode::Immediately };
+            let info = PictureInfo { index, seed: Some(*seed), cpu_math, merged_loras: plan.recipe.lora_mode == LoraMode::Immediately };
             monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(pixels) } });
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
@@ -168,7 +168,7 @@ impl<'a> Generator<'a> {
     }
 
     /// A picture, or the start picture, upscaled, and its details generated anew.
-    fn hires_image(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
+    fn hires_image(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: Seed) -> Result<Image, JobError> {
         let HiresPlan { size, settings, upscales_init, tiles } = hires;
         let GenerationPlan { init, mask, control, .. } = self.plan;
         if let Some(upscaler) = settings.latent_upscaler() {
@@ -214,7 +214,7 @@ impl<'a> Generator<'a> {
 
     /// An upscaled image with its details generated anew, tile by tile. Tiles that were made before
     /// this job was interrupted are not made again.
-    fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: i64) -> Result<Image, JobError> {
+    fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: Seed) -> Result<Image, JobError> {
         let HiresPlan { size, settings, upscales_init, tiles } = hires;
         let unusable = |error: PictureError| JobError::new(error.to_string(), tr!("engine-choose-another-picture"));
         let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
@@ -235,7 +235,7 @@ impl<'a> Generator<'a> {
             let mut mask = plan.denoise.clone();
             mask.pixels_mut().iter_mut().filter(|value| **value > 0).for_each(|value| *value = 255);
             // Neighbours of the same noise would look alike.
-            let own = self.second_recipe(seed_after(seed, i64::from(index)), settings);
+            let own = self.second_recipe(seed.after(u64::from(index)), settings);
             let recipe = Recipe { prompt: words.clone(), earlier_steps: Vec::new(), last_step: None, ..own };
             let area = Some(AreaParams { strength: settings.strength, soft_mask: Some(&plan.denoise) });
             let (size, init, mask, control) = (plan.work, Some(&init), Some(&mask), control.as_ref());
@@ -299,18 +299,18 @@ impl<'a> Generator<'a> {
     }
 
     /// The recipe of one picture of the job.
-    fn recipe_of(&self, seed: i64) -> Recipe {
-        Recipe { seed, ..self.plan.recipe.clone() }
+    fn recipe_of(&self, seed: Seed) -> Recipe {
+        Recipe { seed: Some(seed), ..self.plan.recipe.clone() }
     }
 
     /// The recipe of a picture's second pass. The sigmas of the first are not its own.
-    fn second_recipe(&self, seed: i64, settings: &Hires) -> Recipe {
+    fn second_recipe(&self, seed: Seed, settings: &Hires) -> Recipe {
         let recipe = self.recipe_of(seed);
         Recipe { steps: settings.own_steps().unwrap_or(recipe.steps), sigmas: settings.sigmas.clone(), ..recipe }
     }
 
     /// A picture of the recipe's own size.
-    fn whole(&self, session: &mut Session<'a>, seed: i64) -> Result<Image, JobError> {
+    fn whole(&self, session: &mut Session<'a>, seed: Seed) -> Result<Image, JobError> {
         let GenerationPlan { init, mask, control, .. } = self.plan;
         let recipe = self.recipe_of(seed);
         let size = (recipe.width, recipe.height);
@@ -390,7 +390,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The start picture with its parts generated, one after the other.
-    fn parts(&self, session: &mut Session<'a>, area: &AreaJob, seed: i64) -> Result<Image, JobError> {
+    fn parts(&self, session: &mut Session<'a>, area: &AreaJob, seed: Seed) -> Result<Image, JobError> {
         let mut all = Image { pixels: area.picture.clone(), is_flat: false, has_missing_numbers: false };
         let count = area.plans.len() as u32;
         for (index, plan) in (0..).zip(&area.plans) {
@@ -399,9 +399,9 @@ impl<'a> Generator<'a> {
             }
             self.monitor.set_part(PicturePart { index, count, place: Some(area.place(plan)) });
             // Neighbours of the same noise would look alike.
-            let seed = seed_after(seed, i64::from(index));
+            let seed = seed.after(u64::from(index));
             let mut recipe = self.recipe_of(seed);
-            recipe.move_earlier_seeds(i64::from(index));
+            recipe.move_earlier_seeds(u64::from(index));
             let AreaInput { init, mask, soft_mask, control } =
                 area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
             let params = AreaParams { strength: area.strength, soft_mask: Some(&soft_mask) };
@@ -446,7 +446,8 @@ impl<'a> Generator<'a> {
                 recipe: input.recipe,
                 width: input.size.0,
                 height: input.size.1,
-                seed: input.recipe.seed,
+                // The recipe of an image has the image's own.
+                seed: input.recipe.seed.unwrap_or_default(),
                 vae_tiling: session.vae_tiling && can_be_tiled_whole(input),
                 init: input.init,
                 mask: input.mask,

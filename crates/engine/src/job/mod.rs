@@ -31,7 +31,7 @@ use crate::placement::ResolvedPlacement;
 use crate::protocol::{End, Event, Failure, JobId, PreviewOptions, Task};
 use crate::state::EngineState;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, Recipe};
+use atelier_core::recipe::{FileRole, Recipe, Seed};
 use atelier_language::tr;
 use correct::correct_times;
 use error::JobError;
@@ -63,7 +63,7 @@ pub(crate) fn run(
                 allow_pickle: hires.allow_pickle,
                 threads: recipe.threads,
                 scale: Some(hires),
-                seed: recipe.seed.max(0),
+                seed: recipe.seed.unwrap_or_default(),
                 notes,
             };
             upscale(engine, job, &params, placement, &monitor)
@@ -71,7 +71,7 @@ pub(crate) fn run(
         Task::Generate { recipe, preview, shares_steps } => generate(engine, job, recipe, placement, (*preview, *shares_steps), &monitor),
         Task::Upscale { image, model, allow_pickle, placement: _, threads } => {
             let (model, allow_pickle, threads) = (Some(model.as_path()), *allow_pickle, *threads);
-            let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: 0, notes: Vec::new() };
+            let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: Seed::default(), notes: Vec::new() };
             upscale(engine, job, &params, placement, &monitor)
         }
     }));

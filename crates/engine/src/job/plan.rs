@@ -22,7 +22,7 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, Module, PlacementError};
-use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, Seed};
 use atelier_core::sentences;
 use atelier_core::words::{Group, GroupKind, Prompt, SpanKind};
 use atelier_language::tr;
@@ -246,9 +246,9 @@ pub(super) fn prepare(
     recipe.lora_mode = LoraMode::of(merges_loras && (recipe.lora_mode == LoraMode::Immediately || stays()));
     let mut shards = shards(&recipe, &placement, &devices);
 
-    let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
+    let first = recipe.seed.unwrap_or_else(|| Seed(u64::from(rand::random::<u32>())));
     let count = recipe.batch_count;
-    let seeds = (0..i64::from(count)).map(|n| seed_after(first, n)).collect();
+    let seeds = (0..u64::from(count)).map(|n| first.after(n)).collect();
     // The placement's is of the job, and of no picture.
     let sentences = notes.iter().map(|note| note.sentence.clone()).chain(placement.note.clone()).collect();
     let steps = match (&area, &hires) {

@@ -16,7 +16,7 @@ use atelier_core::canvas::StartFit;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Module, PlacementError};
-use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, PictureInfo, Rgb8, Samples};
+use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, PictureInfo, Rgb8, Samples, Seed};
 use atelier_language::tr;
 use atelier_library::Fault;
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours, read_fine_image};
@@ -31,7 +31,7 @@ pub(super) struct UpscaleParams<'a> {
     /// Factor of width and height; `None`: the model's own.
     pub(super) scale: Option<&'a Hires>,
     /// Seed that the picture keeps.
-    pub(super) seed: i64,
+    pub(super) seed: Seed,
     /// Sentences on settings that were brought into their limits.
     pub(super) notes: Vec<String>,
 }
@@ -81,7 +81,7 @@ pub(super) fn upscale(
         large = fit_image(&large, width.max(1), height.max(1), StartFit::Stretch).map_err(unreadable)?;
     }
     let large = keep_upscaled(&image, large);
-    let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(params.seed), cpu_math: None, merged_loras: false };
     let notes = changed.into_iter().map(PictureNote::changed).collect();
     monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })

@@ -16,7 +16,7 @@ use atelier_core::device::Device;
 use atelier_core::format::{memory_size, seconds};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs, Placement, PlanTime, Prediction};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_core::time::{MachineRates, MissingRates, PictureWork, TimeCorrections, TimePrediction, phase_works, predict_time};
 use atelier_language::tr;
 
@@ -252,7 +252,7 @@ pub struct Begin {
     /// Denoising steps of each picture, in all of its parts.
     pub steps: u32,
     /// The seed of each picture.
-    pub seeds: Vec<i64>,
+    pub seeds: Vec<Seed>,
     /// Parameters that were changed or ignored, in sentences for a person.
     pub notes: Vec<String>,
 }

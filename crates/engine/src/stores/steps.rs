@@ -169,7 +169,7 @@ impl<T> StepStore<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::{Hires, InitImage, Lora, SeedBlend};
+    use atelier_core::recipe::{Hires, InitImage, Lora, Seed, SeedBlend};
 
     const NO_IMAGES: StepsInput<'static> =
         StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None, person: &[] };
@@ -235,10 +235,10 @@ mod tests {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
         let key = |recipe: &Recipe, seed| {
             let input = StepsInput { size: (recipe.width, recipe.height), ..NO_IMAGES };
-            StepsKey::new(&Recipe { seed, ..recipe.clone() }, &input).0
+            StepsKey::new(&Recipe { seed: Some(Seed(seed)), ..recipe.clone() }, &input).0
         };
         let same = [
-            Recipe { batch_count: 3, seed: 9, threads: Some(2), vae_tiling: true, ..recipe.clone() },
+            Recipe { batch_count: 3, seed: Some(Seed(9)), threads: Some(2), vae_tiling: true, ..recipe.clone() },
             Recipe { hires: Some(Hires::default()), last_step: Some(3), ..recipe.clone() },
             Recipe { disabled_loras: vec![Lora::new("a".into(), 1.0)], ..recipe.clone() },
         ];

@@ -5,7 +5,7 @@ use crate::{FolderKind, Order};
 fn four() -> (Fixture, Vec<PictureId>) {
     let mut it = Fixture::new();
     it.add_folder("own", FolderKind::Own);
-    let ids = (0..4).map(|n| it.record(&format!("own/{n}.png"), &recipe("a lake", n), 1000 + n as u64)).collect();
+    let ids = (0..4).map(|n| it.record(&format!("own/{n}.png"), &recipe("a lake", n), 1000 + n)).collect();
     (it, ids)
 }
 

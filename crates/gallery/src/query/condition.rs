@@ -35,11 +35,11 @@ pub(crate) enum Condition {
     Kind(PictureKind),
     State(PictureState),
     Flag(FlagFilter),
-    /// Both bounds included.
+    /// Both bounds included. Seeds go beyond what the other columns hold.
     Integer {
         column: IntegerColumn,
-        least: Option<i64>,
-        most: Option<i64>,
+        least: Option<i128>,
+        most: Option<i128>,
     },
     Guidance(Bound<f64>, Bound<f64>),
     Time(Period),

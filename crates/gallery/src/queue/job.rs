@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use atelier_core::recipe::{Recipe, seed_after};
+use atelier_core::recipe::{Recipe, Seed};
 
 use super::owner::{Owner, User};
 use crate::PictureId;
@@ -184,7 +184,7 @@ pub struct QueuedJob {
     /// Its kept pictures, by index.
     pub pictures: Vec<JobPicture>,
     /// Seed of the first picture, once it is drawn.
-    pub first_seed: Option<i64>,
+    pub first_seed: Option<Seed>,
     /// Times that the engine took it.
     pub attempts: u32,
     /// Times that the program ended while it ran.
@@ -234,8 +234,7 @@ impl QueuedJob {
     /// The recipe of these pictures alone, each with the seed that it has in the whole job.
     #[must_use]
     pub fn recipe_of(&self, pictures: &Range<u32>) -> Recipe {
-        let seed = self.first_seed.unwrap_or(self.recipe.seed);
-        let seed = if seed < 0 { seed } else { seed_after(seed, i64::from(pictures.start)) };
+        let seed = self.first_seed.or(self.recipe.seed).map(|seed| seed.after(u64::from(pictures.start)));
         Recipe { seed, batch_count: pictures.end - pictures.start, ..Recipe::clone(&self.recipe) }
     }
 }

@@ -56,6 +56,7 @@ struct JournaledJob {
     owner: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<i64>,
+    /// The bits of the seed, as the database has them.
     first_seed: Option<i64>,
     crashes: u32,
     reason: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atelier_core::recipe::{LocalFile, Recipe, Stored};
+use atelier_core::recipe::{LocalFile, Recipe, Seed, Stored};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use time::OffsetDateTime;
 
@@ -191,7 +191,7 @@ fn read(row: &Row<'_>, recipes: &DecodedRecipes) -> rusqlite::Result<QueuedJob> 
         owner: Owner::named(&row.get::<_, String>("owner")?),
         user: User::from_number(row.get("user")?),
         pictures: Vec::new(),
-        first_seed: row.get("first_seed")?,
+        first_seed: row.get::<_, Option<i64>>("first_seed")?.map(Seed::from_bits),
         attempts: row.get("attempts")?,
         crashes: row.get("crashes")?,
         resumes: row.get("resumes")?,

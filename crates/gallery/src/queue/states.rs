@@ -6,6 +6,7 @@ use super::job::{JobState, QueuedJobId, StepProgress};
 use super::order::put_first;
 use super::rows::{forget_oldest, now_ms, state_of};
 use crate::{Database, GalleryError};
+use atelier_core::recipe::Seed;
 
 /// Outcome of a job that the engine had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +42,13 @@ impl Database {
     ///
     /// # Errors
     /// If the database cannot be written to.
-    pub fn begin_job(&mut self, id: QueuedJobId, first_seed: i64) -> Result<(), GalleryError> {
+    pub fn begin_job(&mut self, id: QueuedJobId, first_seed: Seed) -> Result<(), GalleryError> {
         self.change_jobs(|transaction| {
             transaction.execute(
                 "UPDATE job SET began_ms = ?2, first_seed = coalesce(first_seed, ?3),
                  resumes = resumes + (EXISTS (SELECT 1 FROM job_picture WHERE job_id = ?1 AND picture_id IS NOT NULL) OR crashes > 0)
                  WHERE id = ?1 AND state = 'running'",
-                params![id.0, now_ms(), first_seed],
+                params![id.0, now_ms(), first_seed.bits()],
             )?;
             Ok(())
         })

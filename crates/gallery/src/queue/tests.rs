@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_media::{Metadata, write_picture};
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ pub(super) fn written(database: &mut Database, folder: &Path, id: QueuedJobId, i
     let image = Rgb8::new(8, 4, vec![index as u8; 96]).unwrap();
     let path = folder.join(format!("{id} {index}.png"));
     let made = folder.join("made.png");
-    let info = PictureInfo { index, seed: 7, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index, seed: Some(Seed(7)), cpu_math: None, merged_loras: false };
     write_picture(&made, &image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
     let bytes = fs::read(&made).unwrap();
     let reservation = PictureReservation::new(id, index, path, &bytes);
@@ -104,7 +104,7 @@ fn a_batch_goes_on_with_the_pictures_that_are_missing_and_their_own_seeds() {
     let mut database = Database::in_memory().unwrap();
     let id = add(&mut database, "a");
     assert!(database.start_job(id).unwrap());
-    database.begin_job(id, 100).unwrap();
+    database.begin_job(id, Seed(100)).unwrap();
     let reservation = written(&mut database, folder.path(), id, 1);
     assert_eq!(job(&database, id).pictures, [], "it counts once it is recorded");
     let picture = database.record_job_picture(&reservation).unwrap();
@@ -112,11 +112,27 @@ fn a_batch_goes_on_with_the_pictures_that_are_missing_and_their_own_seeds() {
     assert_eq!(database.end_job(id, &JobOutcome::Suspended).unwrap(), Some(JobState::Waiting));
     assert_eq!(job(&database, id).missing_pictures(), Some(0..1));
     let rest = job(&database, id).recipe_of(&(2..3));
-    assert_eq!((rest.seed, rest.batch_count), (102, 1));
+    assert_eq!((rest.seed, rest.batch_count), (Some(Seed(102)), 1));
     assert!(database.start_job(id).unwrap());
-    database.begin_job(id, 102).unwrap();
+    database.begin_job(id, Seed(102)).unwrap();
     let resumed = job(&database, id);
-    assert_eq!((resumed.first_seed, resumed.attempts, resumed.resumes), (Some(100), 2, 1), "the first seed stays");
+    assert_eq!((resumed.first_seed, resumed.attempts, resumed.resumes), (Some(Seed(100)), 2, 1), "the first seed stays");
+}
+
+#[test]
+fn every_first_seed_is_kept_and_the_next_pictures_follow_it() {
+    let mut database = Database::in_memory().unwrap();
+    for (first, third) in [(Seed(1 << 63), Seed((1 << 63) + 2)), (Seed::MAX, Seed(1))] {
+        let id = add(&mut database, "a");
+        assert!(database.start_job(id).unwrap());
+        database.begin_job(id, first).unwrap();
+        let begun = job(&database, id);
+        assert_eq!((begun.first_seed, begun.recipe_of(&(2..3)).seed), (Some(first), Some(third)));
+        assert_eq!(database.end_job(id, &JobOutcome::Suspended).unwrap(), Some(JobState::Waiting));
+    }
+    let asked = Recipe { seed: Some(Seed::MAX), ..new_job("b", Lane::Batch).recipe };
+    let id = database.add_job(&NewJob { recipe: asked, ..new_job("b", Lane::Batch) }).unwrap();
+    assert_eq!(job(&database, id).recipe.seed, Some(Seed::MAX));
 }
 
 #[test]
@@ -128,7 +144,7 @@ fn after_a_kill_the_running_job_is_held_first_in_line_and_a_written_picture_is_f
     for id in [second, third] {
         assert!(database.start_job(id).unwrap());
     }
-    database.begin_job(second, 5).unwrap();
+    database.begin_job(second, Seed(5)).unwrap();
     database.note_step(second, StepProgress { picture: 1, done: 9, total: 20 }).unwrap();
     let found = written(&mut database, folder.path(), second, 0);
     // The second picture was reserved, and its file half written.
@@ -161,7 +177,7 @@ fn a_job_that_ended_but_for_its_row_is_done_and_one_that_was_to_be_cancelled_is(
     let (whole, unwanted) = (add(&mut database, "whole"), add(&mut database, "unwanted"));
     for id in [whole, unwanted] {
         assert!(database.start_job(id).unwrap());
-        database.begin_job(id, 1).unwrap();
+        database.begin_job(id, Seed(1)).unwrap();
     }
     for index in 0..3 {
         written(&mut database, folder.path(), whole, index);

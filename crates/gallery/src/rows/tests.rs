@@ -26,7 +26,7 @@ fn hostile_rows_are_read_as_far_as_they_go() {
     .into_iter()
     .enumerate()
     {
-        let id = it.record(&format!("own/{n}.png"), &recipe("a lake", 10 + n as i64), 2000 + n as u64);
+        let id = it.record(&format!("own/{n}.png"), &recipe("a lake", 10 + n as u64), 2000 + n as u64);
         let connection = it.database.connection();
         connection.pragma_update(None, "ignore_check_constraints", true).unwrap();
         connection.execute(&format!("UPDATE picture SET {change} WHERE id = {}", id.0), []).unwrap();

@@ -10,7 +10,7 @@ fn a_scan_adds_what_is_new_and_reads_only_what_changed() {
     let mut it = Fixture::new();
     let folder = it.add_folder("art", FolderKind::Added);
     for n in 0..3 {
-        it.write(&format!("art/deep/{n}.png"), &recipe("a lake", n), 1_000_000 + n as u64);
+        it.write(&format!("art/deep/{n}.png"), &recipe("a lake", n), 1_000_000 + n);
     }
     it.write("art/.hidden/x.png", &recipe("hidden", 9), 1);
     fs::write(it.path("art/text.txt"), "no picture").unwrap();
@@ -167,7 +167,7 @@ fn a_scan_can_be_stopped_and_goes_on_later() {
     let mut it = Fixture::new();
     let folder = it.add_folder("art", FolderKind::Added);
     for n in 0..200 {
-        it.write(&format!("art/{n}.png"), &recipe("a lake", n), 1000 + n as u64);
+        it.write(&format!("art/{n}.png"), &recipe("a lake", n), 1000 + n);
     }
     let asked = std::cell::Cell::new(0);
     let stop = || {
@@ -272,7 +272,7 @@ fn a_file_that_ended_the_program_is_left_out_and_marked_and_all_others_are_scann
     let mut it = Fixture::new();
     let folder = it.add_folder("art", FolderKind::Added);
     for n in 0..5 {
-        it.write(&format!("art/{n}.png"), &recipe("a lake", n), 1_000_000 + n as u64);
+        it.write(&format!("art/{n}.png"), &recipe("a lake", n), 1_000_000 + n);
     }
     let bad = it.path("art/3.png");
     end_while_reading(&it, &bad);

@@ -2,7 +2,7 @@ use super::*;
 use crate::fixture::{Fixture, from_picture, recipe, with_lora};
 use crate::queue::Owner;
 use crate::{FolderKind, Grouping, NewPicture, PictureFlag, PictureKind};
-use atelier_core::recipe::{Recipe, Sampler};
+use atelier_core::recipe::{Recipe, Sampler, Seed};
 
 /// Days in seconds since 1970, around noon in any time zone.
 const DAY: u64 = 86_400;
@@ -119,10 +119,37 @@ fn fields_find_what_they_name() {
 }
 
 #[test]
+fn seeds_of_all_64_bits_are_found_by_value_and_between_two() {
+    let mut it = Fixture::new();
+    it.add_folder("own", FolderKind::Own);
+    for (name, seed) in [("small", 7), ("half", i64::MAX.unsigned_abs()), ("high", 1 << 63), ("last", u64::MAX)] {
+        let id = it.record(&format!("own/{name}.png"), &recipe("a lake", seed), NOON);
+        assert_eq!(it.database.picture(id).unwrap().unwrap().settings.seed, Some(Seed(seed)));
+    }
+    it.record("own/unknown.png", &Recipe { seed: None, ..recipe("a lake", 0) }, NOON);
+    for (query, expected) in [
+        ("seed:18446744073709551615", &["last"][..]),
+        ("seed:9223372036854775808", &["high"]),
+        ("seed>9223372036854775807", &["high", "last"]),
+        ("seed<9223372036854775808", &["half", "small"]),
+        ("seed:9223372036854775807..9223372036854775808", &["half", "high"]),
+        ("seed:0..18446744073709551615", &["half", "high", "last", "small"]),
+        ("-seed:..9", &["half", "high", "last", "unknown"]),
+        ("seed<0", &[]),
+        ("seed:8..9", &[]),
+        ("seed:-3..", &["half", "high", "last", "small"]),
+    ] {
+        let mut found = it.found(query);
+        found.sort();
+        assert_eq!(found, expected.iter().map(|name| format!("{name}.png")).collect::<Vec<_>>(), "{query}");
+    }
+}
+
+#[test]
 fn pictures_made_for_others_are_found_by_a_part_of_their_names_in_any_script() {
     let mut it = lakes();
     for (n, name) in ["Anna", "Änne Löwe", "花子", "guest 10.0.0.7"].into_iter().enumerate() {
-        let path = it.write(&format!("own/{n}.png"), &recipe("a harbour", 20 + n as i64), NOON + (10 + n as u64) * DAY);
+        let path = it.write(&format!("own/{n}.png"), &recipe("a harbour", 20 + n as u64), NOON + (10 + n as u64) * DAY);
         let picture = NewPicture { owner: Owner::named(name), ..NewPicture::read(&path, PictureKind::Kept).unwrap() };
         it.database.record_picture(&picture).unwrap();
     }
@@ -202,7 +229,7 @@ fn details_have_settings_family_and_the_newest_of_each_model() {
     assert_eq!(it.database.picture(details.parent.unwrap()).unwrap().unwrap().children, [child]);
     assert_eq!(details.model_file.as_deref(), Some("z_image_turbo-Q4.gguf"));
     let settings = &details.settings;
-    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("again"), Some(11), Some(20)));
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("again"), Some(Seed(11)), Some(20)));
     assert_eq!((settings.loras[0].name.as_str(), settings.loras[0].strength), ("ink", 0.7));
     assert_eq!(
         details.recipe().unwrap().to_json().unwrap(),

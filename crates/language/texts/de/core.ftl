@@ -255,7 +255,6 @@ core-write-numbers-separated-by = durch Kommas getrennte Zahlen anstelle von { $
 core-write-a-number = eine Zahl angeben
 core-write-a-whole-number = eine ganze Zahl über 0 angeben
 core-write-a-whole-number-up = eine ganze Zahl bis { $most } angeben
-core-write-a-whole-number-up-2 = eine ganze Zahl bis { $most } angeben; mit --rng cpu ergibt { $kept } dasselbe Rauschen
 core-write-img-gen = img_gen angeben
 core-use-atelier-inspect = atelier inspect verwenden
 core-use-atelier-upscale = atelier upscale verwenden

@@ -255,7 +255,6 @@ core-write-numbers-separated-by = write numbers separated by commas in place of 
 core-write-a-number = write a number
 core-write-a-whole-number = write a whole number above 0
 core-write-a-whole-number-up = write a whole number up to { $most }
-core-write-a-whole-number-up-2 = write a whole number up to { $most }; with --rng cpu, { $kept } draws the same noise
 core-write-img-gen = write img_gen
 core-use-atelier-inspect = use atelier inspect
 core-use-atelier-upscale = use atelier upscale

@@ -255,7 +255,6 @@ core-write-numbers-separated-by = { $part }の代わりに、数値をコンマ�
 core-write-a-number = 数値を書いてください
 core-write-a-whole-number = 0より大きい整数を書いてください
 core-write-a-whole-number-up = { $most }までの整数を書いてください
-core-write-a-whole-number-up-2 = { $most }までの整数を書いてください。--rng cpuなら{ $kept }が同じノイズを生成します
 core-write-img-gen = img_genと書いてください
 core-use-atelier-inspect = atelier inspectを使ってください
 core-use-atelier-upscale = atelier upscaleを使ってください

@@ -191,9 +191,9 @@ fn a_model_is_called_by_the_manifest_that_names_its_file() {
 
 #[test]
 fn defaults_leave_prompt_and_seed_alone() {
-    let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, eta: Some(1.0), steps: 99, ..Recipe::default() };
+    let mut recipe = Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), eta: Some(1.0), steps: 99, ..Recipe::default() };
     parse(FULL).unwrap().defaults.apply(&mut recipe);
-    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.eta), ("a lake", 7, None));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.eta), ("a lake", Some(Seed(7)), None));
     assert_eq!((recipe.steps, recipe.guidance, recipe.width, recipe.height), (8, 1.5, 256, 192));
     assert_eq!((recipe.sampler, recipe.scheduler, recipe.flow_shift), (Some(Sampler::Euler), Some(Scheduler::Simple), Some(3.0)));
 }

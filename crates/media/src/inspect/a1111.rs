@@ -197,7 +197,7 @@ fn sides(text: &str) -> Option<(u32, u32)> {
 }
 
 fn seed_blend(pairs: &mut Pairs) -> Option<SeedBlend> {
-    let seed = pairs.get(key::VARIATION_SEED)?.trim().parse().ok().filter(|seed: &i64| *seed >= 0)?;
+    let seed = pairs.get(key::VARIATION_SEED)?.trim().parse().ok()?;
     let amount = pairs.take(key::VARIATION_SEED_STRENGTH, |text| decimal(text).filter(|amount| SHARE.contains(amount)))?;
     pairs.text(key::VARIATION_SEED);
     Some(SeedBlend { seed, amount })

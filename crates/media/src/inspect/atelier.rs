@@ -45,7 +45,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         size: Some((width, height)),
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
-        seed: u64::try_from(seed).ok(),
+        seed,
         seed_blend: restored.recipe.seed_blend,
         steps: Some(steps),
         guidance: Some(guidance),

@@ -1,6 +1,6 @@
 //! `InvokeAI`: `invokeai_metadata` since version 3, `sd-metadata` and `Dream` before.
 
-use atelier_core::recipe::Rng;
+use atelier_core::recipe::{Rng, Seed};
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, decimal, shown};
@@ -174,7 +174,7 @@ fn dream(text: &str) -> Option<PictureSettings> {
         let side = || whole.and_then(|side| u32::try_from(side).ok());
         let is_taken = match flag {
             "s" | "-steps" => set(&mut settings.steps, side()),
-            "S" | "-seed" => set(&mut settings.seed, whole.and_then(|seed| u64::try_from(seed).ok())),
+            "S" | "-seed" => set(&mut settings.seed, whole.and_then(|seed| Seed::try_from(seed).ok())),
             "W" | "-width" => set(&mut width, side()),
             "H" | "-height" => set(&mut height, side()),
             "C" | "-cfg_scale" => set(&mut settings.guidance, decimal(&value)),

@@ -107,12 +107,13 @@ pub fn read_stealth_settings(path: &Path) -> Result<PictureSettings, PictureErro
 /// What texts say that a program wrote into a picture, by key.
 ///
 /// ```
+/// use atelier_core::recipe::Seed;
 /// use atelier_media::settings_of_texts;
 ///
 /// let text = "a lake\nNegative prompt: people\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 42, Size: 512x768";
 /// let settings = settings_of_texts(vec![("parameters".to_owned(), text.to_owned())]);
 /// assert_eq!(settings.prompt.as_deref(), Some("a lake"));
-/// assert_eq!(settings.seed, Some(42));
+/// assert_eq!(settings.seed, Some(Seed(42)));
 /// ```
 #[must_use]
 pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {

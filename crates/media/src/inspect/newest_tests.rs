@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testkit::pictures::{Exif, jpeg, png};
 
 use super::*;
+use atelier_core::recipe::Seed;
 
 fn read_png(texts: &[(&str, &str)]) -> PictureSettings {
     read_bytes("a.png", &png(texts))
@@ -27,7 +28,11 @@ fn listed(settings: &PictureSettings, name: &str) -> Option<String> {
 /// What every picture below tells.
 fn check(settings: &PictureSettings, tool: Tool, size: (u32, u32)) {
     assert_eq!(settings.tool, Some(tool), "{settings:?}");
-    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("a red barn"), Some(4242), Some(24)), "{settings:?}");
+    assert_eq!(
+        (settings.prompt.as_deref(), settings.seed, settings.steps),
+        (Some("a red barn"), Some(Seed(4242)), Some(24)),
+        "{settings:?}"
+    );
     assert_eq!(settings.size, Some(size), "{settings:?}");
 }
 
@@ -282,16 +287,16 @@ fn seeds_of_all_64_bits_are_read_and_larger_ones_listed() {
         let settings = read_png(&[("prompt", &graph.to_string())]);
         (settings.seed, listed(&settings, "seed"))
     };
-    for seed in [1 << 63, u64::MAX] {
-        assert_eq!(read(seed.into()), (Some(seed), None));
-        assert_eq!(read(seed.to_string().into()), (Some(seed), None));
+    for seed in [1_u64 << 63, u64::MAX] {
+        assert_eq!(read(seed.into()), (Some(Seed(seed)), None));
+        assert_eq!(read(seed.to_string().into()), (Some(Seed(seed)), None));
     }
     assert_eq!(read((-1).into()), (None, Some("-1".to_owned())));
     assert_eq!(read("18446744073709551616".into()), (None, Some("18446744073709551616".to_owned())));
     let swarm = json!({ "sui_image_params": { "prompt": "a red barn", "model": "ink", "seed": u64::MAX, "steps": 24 } });
-    assert_eq!(read_png(&[("parameters", &swarm.to_string())]).seed, Some(u64::MAX));
+    assert_eq!(read_png(&[("parameters", &swarm.to_string())]).seed, Some(Seed::MAX));
     let a1111 = format!("a red barn\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: {}, Size: 64x64", u64::MAX);
-    assert_eq!(read_png(&[("parameters", &a1111)]).seed, Some(u64::MAX));
+    assert_eq!(read_png(&[("parameters", &a1111)]).seed, Some(Seed::MAX));
 }
 
 const A1111: &str = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, CFG scale: 7, Seed: 4242, Size: 512x768";

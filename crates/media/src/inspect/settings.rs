@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, SeedBlend, SkipLayers};
+use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, Seed, SeedBlend, SkipLayers};
 use atelier_language::tr;
 
 use crate::StoredRecipe;
@@ -87,8 +87,8 @@ pub struct PictureSettings {
     /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
-    /// The seed; some programs draw from all of 64 bits.
-    pub seed: Option<u64>,
+    /// The seed.
+    pub seed: Option<Seed>,
     /// Another seed whose noise is blended in.
     pub seed_blend: Option<SeedBlend>,
     pub steps: Option<u32>,

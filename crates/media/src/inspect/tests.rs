@@ -9,12 +9,12 @@ use testkit::pictures::{self, tool_pictures};
 
 use super::*;
 use atelier_core::recipe::{
-    ControlImage, FileRole, GuidanceRange, Hires, ImageSource, PictureInfo, Preprocessor, Recipe, Rgb8, Rng, Sampler,
+    ControlImage, FileRole, GuidanceRange, Hires, ImageSource, PictureInfo, Preprocessor, Recipe, Rgb8, Rng, Sampler, Seed,
 };
 
 const PROMPT: &str = "a lake, größer";
 const NEGATIVE: &str = "fog, blurry";
-const SEED: u64 = 3_305_821_237;
+const SEED: Seed = Seed(3_305_821_237);
 
 /// A row of the table: a file, and the fields that come back from it.
 fn row(settings: &PictureSettings) -> String {
@@ -218,7 +218,7 @@ fn the_control_of_our_own_pictures_is_written_as_a1111_does() {
         ControlImage { end: 0.5, preprocessor: Some(Preprocessor::Canny), ..ControlImage::new(ImageSource::File("/p/pose.png".into())) };
     let mut recipe = Recipe { control: Some(control), ..Recipe::default() };
     recipe.files.set(FileRole::Controlnet, "/models/control_v11p_sd15_canny.safetensors");
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     let text = crate::a1111::format(&crate::a1111::Parameters::of(&recipe, None, info, 512, 512));
     let control = settings_of_texts(vec![("parameters".to_owned(), text)]).control.unwrap();
     assert_eq!((control.model.as_deref(), control.preprocessor.as_deref()), (Some("control_v11p_sd15_canny"), Some("canny")));
@@ -264,7 +264,7 @@ fn of_two_passes_the_first_one_counts_and_the_second_is_listed() {
     let second = serde_json::json!({ "seed": 9, "steps": 10, "sampler_name": "heun", "denoise": 0.5, "latent_image": ["3", 0] });
     let graph = graph_with(&[("4", "KSampler", second), ("9", "SaveImage", serde_json::json!({ "images": ["4", 0] }))]);
     let settings = comfyui(&graph);
-    assert_eq!((settings.seed, settings.steps, settings.size), (Some(7), Some(4), Some((64, 32))));
+    assert_eq!((settings.seed, settings.steps, settings.size), (Some(Seed(7)), Some(4), Some((64, 32))));
     assert!(names(&settings).contains(&"KSampler (node 4)"), "{settings:?}");
 }
 
@@ -318,11 +318,11 @@ fn a_picture_of_ours_tells_everything() {
     (recipe.image_guidance, recipe.seamless_y) = (Some(1.5), true);
     recipe.hires = Some(Hires { scale: 1.5, strength: 0.3, steps: Some(6), upscaler: Some("/models/x4.pth".into()), ..Hires::default() });
     let image = Rgb8::new(4, 2, vec![9; 24]).unwrap();
-    let info = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(42)), cpu_math: None, merged_loras: false };
     let path = crate::save_picture(folder.path(), &recipe, None, info, &[], &image).unwrap();
     let settings = read_settings(&path).unwrap();
     assert_eq!((settings.tool, settings.width, settings.height), (Some(Tool::Atelier), 4, 2));
-    assert_eq!((settings.seed, settings.steps, settings.rng), (Some(42), Some(20), Some(Rng::Cpu)));
+    assert_eq!((settings.seed, settings.steps, settings.rng), (Some(Seed(42)), Some(20), Some(Rng::Cpu)));
     assert_eq!((settings.sampler.as_deref(), settings.prompt.as_deref()), (Some("Euler a"), Some(PROMPT)));
     assert_eq!(settings.model.as_ref().unwrap().name.as_deref(), Some("z_image"));
     assert_eq!(settings.loras, [PictureLora::new("ink".into(), None, 0.8)]);

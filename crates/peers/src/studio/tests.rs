@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use atelier_core::recipe::Rgb8;
+use atelier_core::recipe::{Rgb8, Seed};
 use atelier_media::{ExportFormat, export_pixels};
 
 use super::*;
@@ -136,10 +136,10 @@ fn a_job_is_followed_to_its_end_and_each_picture_is_told_once() {
     let server = Server::start(move |_| stream(events));
     let studio = server.studio();
     let mut followed = studio.follow(&job()).unwrap();
-    let begin = Some(JobBegin { width: 64, height: 64, steps: 4, seeds: vec![5] });
+    let begin = Some(JobBegin { width: 64, height: 64, steps: 4, seeds: vec![Seed(5)] });
     let expected = [
         JobEvent::State { status: JobStatus::Generating, position: 0, begin, notes: Vec::new() },
-        JobEvent::Picture { index: 0, seed: Some(5) },
+        JobEvent::Picture { index: 0, seed: Some(Seed(5)) },
         JobEvent::End { status: JobStatus::Completed, sentence: None, notes: Vec::new() },
     ];
     let told: Vec<JobEvent> = std::iter::from_fn(|| followed.next(&never).unwrap()).collect();

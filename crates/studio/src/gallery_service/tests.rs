@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_gallery::{Database, Order, Query};
 use atelier_media::{Metadata, write_picture};
 use testkit::disk::SmallDisk;
@@ -30,7 +30,7 @@ fn a_rating_that_finds_no_room_is_kept_and_written_once_there_is_some() {
     let paths = Paths::beneath(disk.path());
     fs::create_dir_all(&paths.pictures).unwrap();
     let image = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     write_picture(&paths.pictures.join("a.png"), &image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
     let service = GalleryService::start(&paths, paths.pictures.clone(), || {}).unwrap();
     // Once the scan is over nothing else is to be written.

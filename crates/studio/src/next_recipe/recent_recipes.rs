@@ -71,7 +71,7 @@ impl RecentRecipes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::FileRole;
+    use atelier_core::recipe::{FileRole, Seed};
 
     #[test]
     fn a_model_is_the_same_whatever_its_files_are_said_to_be_for() {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn of_a_model_its_own_settings_are_remembered_and_no_words() {
         let recipe = |name: &str, steps| {
-            let mut recipe = Recipe { prompt: "a lake".into(), seed: 7, steps, ..Recipe::default() };
+            let mut recipe = Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), steps, ..Recipe::default() };
             recipe.files.set(FileRole::Model, format!("/m/{name}.safetensors"));
             recipe.placement.backend = "te=cpu".into();
             recipe
@@ -96,7 +96,7 @@ mod tests {
             recent.remember(&recipe(name, steps));
         }
         let said = |recent: &RecentRecipes| recent.recipes().iter().map(|it| (it.steps, it.seed, it.prompt.clone())).collect::<Vec<_>>();
-        assert_eq!(said(&recent), [(4, -1, String::new()), (20, -1, String::new())]);
+        assert_eq!(said(&recent), [(4, None, String::new()), (20, None, String::new())]);
         assert_eq!(recent.of(&recipe("b", 0).files).unwrap().placement.backend, "te=cpu");
         assert_eq!(RecentRecipes::new(recent.recipes()).recipes(), recent.recipes());
     }

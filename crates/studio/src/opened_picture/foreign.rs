@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, kept_seed};
+use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale};
 use atelier_core::sentences::{self, with_commas};
 use atelier_language::tr;
 use atelier_library::{ModelKind, lora_named};
@@ -282,18 +282,8 @@ fn control_picture(from: &PictureControl, it: &mut Translation) {
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
-    let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default(), None) else {
-        it.leave("Seed", seed.to_string());
-        it.differences.push(tr!("studio-seed-is-too-large", seed, most = i64::MAX));
-        return;
-    };
-    it.settings.seed = Some(kept);
-    if u64::try_from(kept) == Ok(seed) {
-        it.understand("Seed", seed.to_string());
-    } else {
-        it.understand("Seed", format!("{kept} ({seed})"));
-        it.differences.push(tr!("studio-seed-is-written-the", seed, kept));
-    }
+    it.settings.seed = Some(Some(seed));
+    it.understand("Seed", seed.to_string());
     if let Some(rng) = from.rng {
         it.settings.rng = Some(rng);
         it.understand("Noise", rng.label());

@@ -68,7 +68,7 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
     let mut settings = read_settings(path).ok()?;
     let tool = settings.tool?;
     let (width, height) = (settings.width, settings.height);
-    let mut info = PictureInfo { index: 0, seed: -1, cpu_math: None, merged_loras: false };
+    let mut info = PictureInfo { index: 0, seed: None, cpu_math: None, merged_loras: false };
     let mut notes = Vec::new();
     let translation = if let Some(stored) = settings.recipe.take() {
         info.cpu_math = stored.cpu_math();
@@ -79,7 +79,7 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
         foreign::translate(&settings, tool, known)
     };
     let Translation { settings, understood, not_understood, differences, missing } = translation;
-    info.seed = settings.seed.unwrap_or(info.seed);
+    info.seed = settings.seed.flatten();
     Some(OpenedPicture { tool, settings, understood, not_understood, differences, missing, info, notes, width, height })
 }
 
@@ -129,11 +129,12 @@ mod tests {
     use atelier_library::ModelCard;
 
     use super::*;
-    use atelier_core::recipe::{FileRole, Lora, ModelFiles, Rgb8, Rng, Sampler, Scheduler};
+    use atelier_core::recipe::{FileRole, Lora, ModelFiles, Rgb8, Rng, Sampler, Scheduler, Seed};
 
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-        let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32), merged_loras: false };
+        let info =
+            PictureInfo { index: 2, seed: Some(Seed(77)), cpu_math: Some(atelier_core::cpu_math::CpuMath::F32), merged_loras: false };
         crate::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
     }
 
@@ -152,7 +153,7 @@ mod tests {
         let known = |files: &[PathBuf]| read_opened_picture(&path, &KnownModels { files, cards: &[] }).unwrap();
         let opened = known(&[other.clone(), model.clone()]);
         assert_eq!(opened.recipe().files.get(FileRole::Diffusion), Some(model.as_path()));
-        assert_eq!((opened.recipe().prompt.as_str(), opened.recipe().seed, opened.info.seed), ("a lake", 77, 77));
+        assert_eq!((opened.recipe().prompt.as_str(), opened.recipe().seed, opened.info.seed), ("a lake", Some(Seed(77)), Some(Seed(77))));
         assert_eq!((opened.width, opened.height), (8, 4));
         assert_eq!(opened.info.cpu_math, Some(atelier_core::cpu_math::CpuMath::F32));
         let names = |picture: &OpenedPicture| picture.missing.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
@@ -206,10 +207,9 @@ mod tests {
             "5": {"class_type": "SaveImage", "inputs": {"images": ["3", 0]}}}"#;
         fs::write(&path, testkit::pictures::png(&[("prompt", graph)])).unwrap();
         let opened = read_opened_picture(&path, &KnownModels::default()).unwrap();
-        assert_eq!((&opened.settings.prompt, opened.settings.width, opened.settings.seed), (&None, None, Some(0xffff_ffff)));
+        assert_eq!((&opened.settings.prompt, opened.settings.width, opened.settings.seed), (&None, None, Some(Some(Seed::MAX))));
         let said: Vec<String> = opened.sentences().collect();
-        let noise = "Seed 18446744073709551615 is written 4294967295: the generator reads its last 32 bits, so the noise is the same.";
-        assert_eq!(said, [noise, "Not readable in the picture: prompt and size. Set them yourself."]);
+        assert_eq!(said, ["Not readable in the picture: prompt and size. Set them yourself."]);
         let mut recipe = Recipe { prompt: "mine".into(), ..Recipe::default() };
         opened.settings.apply(&mut recipe);
         assert_eq!(recipe.prompt, "mine");

@@ -8,12 +8,13 @@ use atelier_gallery::queue::{JobOutcome, PauseMode, QueuedJobId, StepProgress};
 use super::active::ActiveJob;
 use super::message::QueueRequest;
 use super::remote_run::MadeOn;
+use atelier_core::recipe::Seed;
 
 /// Something that is to be written.
 pub(super) enum Change {
     Request(Box<QueueRequest>),
     /// The engine began a job, with the seed of the whole job's first picture.
-    Begin(QueuedJobId, i64),
+    Begin(QueuedJobId, Seed),
     Step(QueuedJobId, StepProgress),
     /// A finished picture, to be kept.
     Picture(Box<UnkeptPicture>),

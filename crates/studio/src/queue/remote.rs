@@ -9,7 +9,7 @@ use std::thread;
 
 use atelier_core::advice::Advice;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 use atelier_core::stored_file::Unreadable;
 use atelier_engine::{Begin, End, Event, OutsideJob, Picture, Preview, PreviewOptions, Step};
 use atelier_gallery::queue::QueuedJob;
@@ -25,7 +25,7 @@ use crate::remote_job::{Difference, RemoteListener, RemotePicture, make, request
 use crate::studio_model::StudioModel;
 
 /// Seeds that are drawn here, so that a job that goes on later keeps them.
-const SEEDS: Range<i64> = 0..1_000_000_000;
+const SEEDS: Range<u64> = 0..1_000_000_000;
 
 impl Worker {
     /// Has pictures of a job made by the studio of their model.
@@ -40,7 +40,7 @@ impl Worker {
             let (owner, recipe) = (job.owner.clone(), Box::new(recipe.clone()));
             events.send(QueueEvent::Submitted { engine_job: number, job: job.id, owner, recipe });
         });
-        let seed = if recipe.seed < 0 { rand::random_range(SEEDS) } else { recipe.seed };
+        let seed = Some(recipe.seed.unwrap_or_else(|| Seed(rand::random_range(SEEDS))));
         let job = RunningJob {
             run,
             recipe: Recipe { seed, ..recipe },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
 use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, Owner, PauseMode, QueuedJobId, User};
 
@@ -99,14 +99,14 @@ impl Bench {
         }
     }
 
-    fn begin(&mut self, job: JobId, seeds: &[i64]) {
-        let begin = Begin { width: 64, height: 64, steps: 4, seeds: seeds.to_vec(), notes: Vec::new() };
+    fn begin(&mut self, job: JobId, seeds: &[u64]) {
+        let begin = Begin { width: 64, height: 64, steps: 4, seeds: seeds.iter().copied().map(Seed).collect(), notes: Vec::new() };
         self.engine.send(Event::Begin { job, begin });
     }
 
-    fn picture(&mut self, job: JobId, index: u32, seed: i64) {
+    fn picture(&mut self, job: JobId, index: u32, seed: u64) {
         let image = Arc::new(Rgb8::new(64, 64, vec![seed as u8; 64 * 64 * 3]).unwrap());
-        let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
+        let info = PictureInfo { index, seed: Some(Seed(seed)), cpu_math: None, merged_loras: false };
         self.engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
     }
 
@@ -141,12 +141,12 @@ fn a_job_is_made_kept_and_done_and_its_seconds_predict_the_next_one() {
     assert_eq!((recipe.prompt.as_str(), recipe.batch_count), ("a lake", 2));
     bench.begin(job, &[7, 8]);
     for index in 0..2 {
-        bench.picture(job, index, 7 + i64::from(index));
+        bench.picture(job, index, 7 + u64::from(index));
     }
     bench.done(job);
     bench.until_state(id, JobState::Done);
     let row = bench.snapshot.row(id).unwrap();
-    assert_eq!((row.job.pictures.len(), row.job.first_seed, bench.files()), (2, Some(7), 2));
+    assert_eq!((row.job.pictures.len(), row.job.first_seed, bench.files()), (2, Some(Seed(7)), 2));
     assert!(row.job.pictures.iter().all(|picture| picture.path.is_file()));
     let kept = bench.events.iter().filter(|event| matches!(event, QueueEvent::PictureKept { result: Ok(_), .. })).count();
     let ended = bench.events.iter().any(|event| matches!(event, QueueEvent::Ended(ended) if ended.is_last && ended.pictures == 2));
@@ -221,7 +221,7 @@ fn a_batch_steps_aside_behind_its_picture_and_goes_on_with_the_rest() {
     bench.until_state(batch, JobState::Waiting);
     bench.begin(now, &[1]);
     let (rest, recipe, _) = bench.take();
-    assert_eq!((recipe.seed, recipe.batch_count), (11, 2));
+    assert_eq!((recipe.seed, recipe.batch_count), (Some(Seed(11)), 2));
     bench.picture(now, 0, 1);
     bench.done(now);
     bench.until_state(awaited, JobState::Done);
@@ -251,7 +251,7 @@ fn a_pause_waits_for_the_picture_or_stops_it_and_nothing_is_lost() {
 
     bench.service.send(QueueRequest::SetPause(PauseMode::No));
     let (job, recipe, cancel) = bench.take();
-    assert_eq!((recipe.seed, recipe.batch_count), (2, 1));
+    assert_eq!((recipe.seed, recipe.batch_count), (Some(Seed(2)), 1));
     bench.begin(job, &[2]);
     bench.service.send(QueueRequest::SetPause(PauseMode::Now));
     assert!(is_set(&cancel), "at once");
@@ -307,7 +307,7 @@ fn after_the_program_ended_without_a_word_one_question_is_asked_and_answered() {
     assert_eq!(bench.reason(next), "Waits for your answer about the job above");
     bench.service.send(QueueRequest::AnswerCrash(CrashAnswer::BeginAgain));
     let (job, recipe, _) = bench.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", 5), "with the seed that it had");
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", Some(Seed(5))), "with the seed that it had");
     bench.begin(job, &[5]);
     bench.until_state(next, JobState::Running);
     leave_as_after_a_kill(folder.path(), id);
@@ -344,7 +344,7 @@ fn when_the_program_ends_what_runs_waits_first_for_the_next_start_without_a_ques
     assert!(service.finish(LONG));
     let mut bench = Bench::at(folder, |options| options);
     let (_, recipe, _) = bench.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", 5));
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a", Some(Seed(5))));
     bench.until("the rows", |snapshot| snapshot.rows.len() == 2);
     assert_eq!((bench.snapshot.questions().count(), bench.snapshot.rows[1].job.id), (0, next));
 }
@@ -471,7 +471,7 @@ fn what_a_picture_was_made_from_goes_once_no_picture_and_no_job_names_it() {
     let (of_picture, used) = keep(1);
     let (of_job, waited_for) = keep(2);
     let (_, unused) = keep(3);
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     let image = Rgb8::new(8, 8, vec![9; 192]).unwrap();
     crate::results::store_picture(&pictures, &of_picture, info, &[], &image).unwrap();
     let (mut database, _) = Database::open(&home.path().join("gallery.db")).unwrap();

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, seed_after};
+use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, Seed};
 use atelier_engine::{Busy, End, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
 use atelier_gallery::{Database, FolderKind, GalleryError};
@@ -492,7 +492,7 @@ impl Worker {
         match event {
             Event::Begin { job, begin } => {
                 let Some(active) = self.active.get_mut(&job) else { return false };
-                let first_seed = begin.seeds.first().map_or(0, |seed| seed_after(*seed, -i64::from(active.pictures.start)));
+                let first_seed = begin.seeds.first().map_or(Seed::default(), |seed| seed.before(u64::from(active.pictures.start)));
                 active.begin(begin);
                 let id = active.id;
                 self.charge_picture(id);

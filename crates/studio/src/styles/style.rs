@@ -100,7 +100,7 @@ fn with_words(style: &str, own: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::{FileRole, changed_settings};
+    use atelier_core::recipe::{FileRole, Seed, changed_settings};
 
     #[test]
     fn words_go_round_or_behind_the_persons_own_and_not_twice() {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_style_has_the_parts_that_were_chosen_and_changes_only_those() {
-        let mut from = Recipe { prompt: "ink".into(), steps: 4, seed: 7, width: 64, ..Recipe::default() };
+        let mut from = Recipe { prompt: "ink".into(), steps: 4, seed: Some(Seed(7)), width: 64, ..Recipe::default() };
         from.files.set(FileRole::Model, "m.gguf");
         let now = Recipe { prompt: "a lake".into(), ..Recipe::default() };
         let changed = |parts: &[StylePart]| {

@@ -8,6 +8,7 @@ use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::{theme, widgets};
+use atelier_core::recipe::SeedNumber;
 
 /// Most of the room that candidates take; more of them scroll.
 const MOST_OF_STRIP: f32 = 0.6;
@@ -22,7 +23,7 @@ pub(crate) fn candidate_cells(ui: &mut Ui, state: &State, commands: &mut Command
             for (at, candidate) in document.candidates.iter().enumerate() {
                 let is_shown = document.shown_candidate == Some(at);
                 let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
-                let name = tr!("canvas-candidate-seed", at = at + 1, seed = candidate.seed);
+                let name = tr!("canvas-candidate-seed", at = at + 1, seed = SeedNumber(candidate.seed));
                 response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_shown, &name));
                 widgets::paint_square(ui, &candidate.thumbnail, rect);
                 ui.painter().rect_stroke(rect, 5.0, widgets::picture_ring(&response, is_shown, &palette), StrokeKind::Inside);

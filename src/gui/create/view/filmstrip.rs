@@ -13,6 +13,7 @@ use crate::gui::create::view::{menu, notes};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::{icons, theme, widgets};
+use atelier_core::recipe::SeedNumber;
 
 /// Side of a small look, in points.
 pub(crate) const SIDE: f32 = 72.0;
@@ -108,7 +109,7 @@ fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
     let is_other = state.create.forming_shown().is_some() || state.canvas.in_sight().is_some();
     let chosen = !is_other && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
-    let mut name = tr!("create-picture-seed", id = picture.id.0 + 1, seed = picture.info.seed);
+    let mut name = tr!("create-picture-seed", id = picture.id.0 + 1, seed = SeedNumber(picture.info.seed));
     if picture.is_upscaled() {
         name.push_str(tr!("create-upscaled"));
     }

@@ -20,11 +20,11 @@ pub(super) fn kept_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.spacing_mut().item_spacing.x = 4.0;
         // The row is always there, so that nothing moves under the pointer that keeps a seed.
         ui.set_min_height(widgets::ROW_HEIGHT);
-        if recipe.seed < 0 && !starts {
+        if recipe.seed.is_none() && !starts {
             ui.label(widgets::small(tr!("create-a-new-seed-each"), palette.weak));
         }
-        if recipe.seed >= 0 {
-            removable_chip(ui, commands, &tr!("create-seed", seed = recipe.seed), colour, Command::LockSeed);
+        if let Some(seed) = recipe.seed {
+            removable_chip(ui, commands, &tr!("create-seed", seed), colour, Command::LockSeed);
         }
         if starts {
             let words = match recipe.starts().count() {

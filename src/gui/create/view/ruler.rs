@@ -126,7 +126,7 @@ fn header(ui: &mut Ui, state: &State, ruler: &Ruler, first: Option<u32>, command
             }
             if let Some(computed) = computed {
                 ui.label(small(computed, theme::palette(ui).weak)).on_hover_text(tr!("create-earlier-steps-are-those"));
-            } else if recipe.seed < 0 && state.create.last_seed.is_some() {
+            } else if recipe.seed.is_none() && state.create.last_seed.is_some() {
                 if has_room {
                     ui.label(small(tr!("create-a-new-seed-computes"), theme::palette(ui).weak));
                 }

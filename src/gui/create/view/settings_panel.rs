@@ -4,7 +4,7 @@
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
 use eframe::egui::{
-    Align, Button, ComboBox, Frame, Id, Key, Label, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, ComboBox, Frame, Id, Key, Label, Layout, Margin, Panel, Response, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::canvas::command::without_prompt;
@@ -31,8 +31,8 @@ use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, optional_row, row, setting_row, slider_row, whole_number};
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
-    FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, TensorType, VaeFormat,
-    changed_settings, kept_seed,
+    FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, Seed, SkipLayers, TensorType,
+    VaeFormat, changed_settings,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::{sentence, with_commas};
@@ -40,8 +40,6 @@ use atelier_language::tr;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
-/// Numbers beyond it have no whole value in a field.
-const MAX_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
@@ -193,7 +191,7 @@ fn sampling_summary(recipe: &Recipe) -> String {
     let mut parts: Vec<String> = recipe.sampler.iter().map(|it| it.label().to_owned()).collect();
     parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
     parts.extend([tr!("create-steps-of", steps), tr!("create-guidance-2", guidance)]);
-    parts.extend((recipe.seed >= 0).then(|| tr!("create-seed-3", seed = recipe.seed)));
+    parts.extend(recipe.seed.map(|seed| tr!("create-seed-3", seed)));
     parts.join(", ")
 }
 
@@ -257,33 +255,43 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     row(ui, tr!("create-seed-2"), |ui| {
         let buttons = 2.0 * (widgets::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
         let width = ui.available_width() - buttons;
-        let id = Id::unique("seed text");
-        // The typed text stays until the field is left, so that a half-typed number is not
-        // corrected under the cursor.
-        let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
-        let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
         let what = tr!("create-random-seed-the-same");
         let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| tr!("create-the-last-one-was", what, last));
-        let edit = TextEdit::singleline(&mut text)
-            .id(Id::unique("seed"))
-            .hint_text(tr!("create-random"))
-            // The largest of 64 bits.
-            .char_limit(20);
-        let response = widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name(tr!("create-seed-2"));
-        if response.changed() {
-            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-            // One that has no seed of the same noise leaves the field as it was.
-            recipe.seed = digits.parse().map_or(-1, |seed| kept_seed(seed, recipe.rng, recipe.sampler_rng).unwrap_or(recipe.seed));
-            ui.data_mut(|data| data.insert_temp(id, digits));
-        }
-        if typed.is_some() && (!response.has_focus() || ui.input(|input| input.key_pressed(Key::Enter))) {
-            ui.data_mut(|data| data.remove::<String>(id));
-        }
+        seed_edit(ui, width, &mut recipe.seed, None).on_hover_text(hover).accessible_name(tr!("create-seed-2"));
         ui.spacing_mut().item_spacing.x = 2.0;
         icon_button(ui, state, commands, Icon::Dice, Command::RollSeed);
-        let icon = if recipe.seed < 0 { Icon::Unlocked } else { Icon::Locked };
+        let icon = if recipe.seed.is_some() { Icon::Locked } else { Icon::Unlocked };
         icon_button(ui, state, commands, icon, Command::LockSeed);
     });
+}
+
+/// A text field of a seed, which has more digits than a field of numbers keeps. `empty`: what a field
+/// without any stands for.
+fn seed_edit(ui: &mut Ui, width: f32, seed: &mut Option<Seed>, empty: Option<Seed>) -> Response {
+    let name = if empty.is_none() { "seed" } else { "second seed" };
+    let field = Id::unique(name);
+    let id = field.with("text");
+    let read = |digits: &str| if digits.is_empty() { Some(empty) } else { digits.parse().ok().map(Some) };
+    // The typed text stays until the field is left, so that a half-typed number is not corrected
+    // under the cursor.
+    let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| read(typed) == Some(*seed));
+    let mut text = typed.clone().unwrap_or_else(|| seed.map_or_else(String::new, |seed| seed.to_string()));
+    let edit = TextEdit::singleline(&mut text)
+        .id(field)
+        .hint_text(empty.map_or_else(|| tr!("create-random").to_owned(), |seed| seed.to_string()))
+        // The largest of 64 bits.
+        .char_limit(20);
+    let response = widgets::line_edit(ui, width, edit);
+    if response.changed() {
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        // One that is too large leaves the field as it was.
+        *seed = read(&digits).unwrap_or(*seed);
+        ui.data_mut(|data| data.insert_temp(id, digits));
+    }
+    if typed.is_some() && (!response.has_focus() || ui.input(|input| input.key_pressed(Key::Enter))) {
+        ui.data_mut(|data| data.remove::<String>(id));
+    }
+    response
 }
 
 /// A check box that shows and changes a switch of the recipe by one command for each of its states.
@@ -312,7 +320,10 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
         if let Some(blend) = &mut recipe.seed_blend {
             let hover = tr!("create-variation-seed-blended-with");
-            ui.add(whole_number(&mut blend.seed, 0..=MAX_SEED)).on_hover_text(hover).accessible_name(tr!("create-second-seed"));
+            let width = ui.available_width() - widgets::ROW_HEIGHT - 2.0 - ui.spacing().item_spacing.x;
+            let mut seed = Some(blend.seed);
+            seed_edit(ui, width, &mut seed, Some(Seed::default())).on_hover_text(hover).accessible_name(tr!("create-second-seed"));
+            blend.seed = seed.unwrap_or_default();
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
     });

@@ -22,6 +22,7 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, picture_ring};
 use crate::gui::{icons, theme};
+use atelier_core::recipe::SeedNumber;
 
 /// Space between the sheet and the edges of its room, in points.
 const MARGIN: f32 = 14.0;
@@ -87,7 +88,7 @@ fn cell_panel(ui: &mut Ui, state: &State, commands: &mut Commands, (at, cell): (
                 "create-picture-of-seed",
                 at = at + 1,
                 count,
-                seed = picture.info.seed,
+                seed = SeedNumber(picture.info.seed),
                 is_upscaled = if picture.is_upscaled() { tr!("create-upscaled") } else { "" },
                 is_picked = if picture.is_picked { tr!("create-picked") } else { "" }
             )

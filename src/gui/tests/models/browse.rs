@@ -168,7 +168,7 @@ fn the_last_picture_of_a_model_lies_beside_the_words_of_its_card() {
     let mut recipe = ready();
     recipe.files = atelier_core::recipe::ModelFiles::default();
     recipe.files.set(FileRole::Diffusion, files.diffusion.clone());
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     atelier_studio::results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &image(64, 90)).unwrap();
     let mut studio = open_view(home, "http://127.0.0.1:9");
     studio.until("the picture", |app| {

@@ -17,7 +17,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
     CacheMode, ControlImage, FamilySetting, FileRole, GuidanceRange, Hires, InitImage, LatentUpscaler, Lora, LoraMode, ModelFiles, Person,
-    PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, StepShare,
+    PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, StepShare,
     TensorType, Upscale, VaeFormat,
 };
 use atelier_core::time::{
@@ -94,7 +94,7 @@ fn recipe() -> Recipe {
         clip_skip: Some(2),
         rng: Rng::Cpu,
         sampler_rng: Some(Rng::StdDefault),
-        seed: i64::MIN,
+        seed: Some(Seed::MAX),
         batch_count: 2,
         vae_tiling: true,
         vae_tile_size: Some(16),
@@ -136,7 +136,7 @@ fn recipe() -> Recipe {
         }),
         earlier_steps: Recipe { prompt: "a lake".into(), ..Recipe::default() }.steps_until(2, Some("a.png".into())),
         last_step: Some(2),
-        seed_blend: Some(SeedBlend { seed: 4, amount: 0.5 }),
+        seed_blend: Some(SeedBlend { seed: Seed(1 << 63), amount: 0.5 }),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         resize_references: false,
         number_references: true,
@@ -383,7 +383,7 @@ fn events() -> Vec<Event> {
     );
     let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
-    let info = PictureInfo { index: 1, seed: i64::MAX, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 1, seed: Some(Seed::MAX), cpu_math: None, merged_loras: false };
     let timings = Timings { load_secs: 0.125, encode_secs: 0.375, denoise_secs: 12.5, decode_secs: 0.001_953_125, total_secs: 1e9 };
     let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
         .into_iter()
@@ -400,7 +400,7 @@ fn events() -> Vec<Event> {
     let server: ServerAddress = "[::1]:7".parse().unwrap();
     let estimated = |estimate| Event::Estimated { recipe: Box::new(recipe()), estimate };
     let mut events = vec![
-        Event::Begin { job, begin: Begin { width: 1, height: 2, steps: 3, seeds: vec![-1, 7], notes: vec!["No.".into()] } },
+        Event::Begin { job, begin: Begin { width: 1, height: 2, steps: 3, seeds: vec![Seed::MAX, Seed(7)], notes: vec!["No.".into()] } },
         Event::Step { job, step: Step { picture: 1, done: 2, total: 3, fraction: 0.1, step_secs: 0.7 } },
         Event::Preview {
             job,
@@ -486,7 +486,7 @@ fn frame(message: Event) -> Vec<u8> {
 fn pixels_travel_as_bytes_behind_the_header() {
     let image = image(300, 200);
     let picture = Picture {
-        info: PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false },
+        info: PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false },
         notes: Vec::new(),
         image: Arc::new(image.clone()),
     };
@@ -554,7 +554,7 @@ fn the_colours_of_a_picture_s_file_go_with_it() {
         from_print: None,
     };
     let image = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap().with_fine(Some(fine)).unwrap();
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let info = PictureInfo { index: 0, seed: Some(Seed(1)), cpu_math: None, merged_loras: false };
     let event = Event::Picture { job: JobId(1), picture: Picture { info, notes: Vec::new(), image: Arc::new(image.clone()) } };
     let mut bytes = Vec::new();
     write(&mut bytes, event).unwrap();

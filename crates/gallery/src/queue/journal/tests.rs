@@ -5,7 +5,7 @@ use super::super::tests::{add, job, prompts, written};
 use super::super::{JobOutcome, LastEnd, NewJob, Owner, User};
 use super::*;
 use crate::DatabaseState;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, Seed};
 
 struct Lost {
     home: tempfile::TempDir,
@@ -38,7 +38,7 @@ impl Lost {
 
 fn finish(database: &mut Database, folder: &Path, id: QueuedJobId) {
     assert!(database.start_job(id).unwrap());
-    database.begin_job(id, 100).unwrap();
+    database.begin_job(id, Seed::MAX).unwrap();
     for index in 0..3 {
         let reservation = written(database, folder, id, index);
         database.record_job_picture(&reservation).unwrap();
@@ -77,7 +77,7 @@ fn a_job_that_was_half_made_keeps_its_pictures_and_its_seed() {
     let [half, whole] = ["half", "whole"].map(|prompt| add(&mut database, prompt));
     for (id, pictures) in [(half, 2), (whole, 3)] {
         assert!(database.start_job(id).unwrap());
-        database.begin_job(id, 100).unwrap();
+        database.begin_job(id, Seed::MAX).unwrap();
         for index in 0..pictures {
             let reservation = written(&mut database, it.home.path(), id, index);
             database.record_job_picture(&reservation).unwrap();
@@ -87,7 +87,7 @@ fn a_job_that_was_half_made_keeps_its_pictures_and_its_seed() {
     let mut database = it.destroy();
     assert_eq!(database.recover_queue(LastEnd::Killed).unwrap().held, []);
     let back = job(&database, half);
-    assert_eq!((back.state, back.missing_pictures(), back.first_seed), (JobState::Waiting, Some(2..3), Some(100)));
+    assert_eq!((back.state, back.missing_pictures(), back.first_seed), (JobState::Waiting, Some(2..3), Some(Seed::MAX)));
     assert_eq!(job(&database, whole).state, JobState::Done, "its last picture was kept before its end was");
     // A picture that was taken away is made again.
     fs::remove_file(&back.pictures[0].path).unwrap();

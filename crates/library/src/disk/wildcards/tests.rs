@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::*;
+use atelier_core::recipe::Seed;
 use atelier_core::words::{Draw, Prompt};
 
 fn folder() -> tempfile::TempDir {
@@ -31,7 +32,7 @@ fn lists_are_named_by_their_place_and_by_keys() {
     assert_eq!(lists.lines("top"), ["one", "two, three"]);
     assert_eq!(lists.lines("nest/*"), ["p", "2::q", "r", "s"]);
     assert_eq!((lists.lines("*tree"), lists.lines("../colour"), lists.lines("lan*x")), (vec!["pine", "oak"], vec![], vec![]));
-    let prompt = Prompt::parse("__nest/deep__").expand(&mut Draw::of_picture(1), &lists).prompt;
+    let prompt = Prompt::parse("__nest/deep__").expand(&mut Draw::of_picture(Seed(1)), &lists).prompt;
     assert!(["p", "q"].contains(&prompt.as_str()), "{prompt}");
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::classes;
 use crate::inspect::settings::{PictureLora, PictureSettings};
 use crate::settings_of_texts;
+use atelier_core::recipe::Seed;
 
 fn read(graph: &Value) -> PictureSettings {
     settings_of_texts(vec![("prompt".to_owned(), graph.to_string())])
@@ -126,7 +127,7 @@ fn a_sampler_of_an_unknown_class_is_read_by_its_form_and_listed() {
     assert_eq!(read(&graph).not_understood, []);
     graph["3"]["class_type"] = "Dreamer".into();
     let settings = read(&graph);
-    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("a lake"), Some(42), Some(24)));
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("a lake"), Some(Seed(42)), Some(24)));
     assert!(lists(&settings, "Dreamer"));
 }
 
@@ -173,7 +174,7 @@ fn graphs_in_comments_are_read_however_they_are_wrapped() {
         ("UserComment", beside.to_string(), "a hut"),
     ] {
         let settings = settings_of_texts(vec![(key.to_owned(), text)]);
-        assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some(prompt), Some(42), Some((512, 768))), "{key}");
+        assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some(prompt), Some(Seed(42)), Some((512, 768))), "{key}");
         assert_eq!(settings.raw_texts.len(), 1, "the file has one text");
     }
 }
@@ -225,7 +226,7 @@ fn subgraphs_are_opened_and_what_is_given_to_them_goes_in() {
         }] },
     });
     let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
-    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(42), Some((512, 768))));
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(Seed(42)), Some((512, 768))));
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn values_of_a_node_that_stands_for_a_subgraph_count_before_those_within() {
         let settings = read(host(values.clone(), proxies));
         assert_eq!((settings.prompt.as_deref(), settings.steps), expected, "{values}");
         assert_eq!(lists(&settings, "widgets_values"), expected.0.is_none(), "{:?}", settings.not_understood);
-        assert_eq!((settings.seed, settings.size), (Some(42), Some((512, 768))));
+        assert_eq!((settings.seed, settings.size), (Some(Seed(42)), Some((512, 768))));
     }
 }
 

@@ -363,7 +363,7 @@ fn values(node: &Value, class: &str) -> Map<String, Value> {
             });
             let named = values.iter().enumerate().filter_map(|(index, value)| {
                 let name = match names.get(index) {
-                    Some(name) if name.is_empty() => return None,
+                    Some(&"") => return None,
                     Some(name) => (*name).to_owned(),
                     None if value.as_str().is_some_and(|it| AFTER_A_PICTURE.contains(&it)) => return None,
                     // What it is, the drawing does not tell.

@@ -74,7 +74,7 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
         .collect();
     assert_eq!(kept, [false, true], "it was told twice: that it waits, and where it is");
     let (job, recipe, _) = bench.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), ("a", 2, 1), "the first picture is not made again");
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), ("a", Some(Seed(2)), 1), "the first picture is not made again");
     bench.begin(job, &[2]);
     bench.picture(job, 0, 2);
     bench.done(job);
@@ -115,7 +115,7 @@ fn an_end_that_finds_no_room_is_told_and_is_no_crash_at_the_next_start() {
     let mut bench = Bench::at(Arc::clone(&folder), |options| options);
     bench.until_state(done, JobState::Done);
     let (_, recipe, _) = bench.take();
-    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("b", 2), "it goes on with its seed, without a question");
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("b", Some(Seed(2))), "it goes on with its seed, without a question");
     bench.until_state(running, JobState::Running);
     assert_eq!(bench.snapshot.row(running).unwrap().job.crashes, 0);
 }
