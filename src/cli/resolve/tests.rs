@@ -167,7 +167,7 @@ fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name, size| picture_file(folder.path(), name, size);
     let (wide, high, alike) = (file("wide.png", (150, 90)), file("high.png", (90, 150)), file("alike.png", (150, 90)));
-    let of = |args: &[&str]| -> Vec<(ImageSource, (u32, u32), Option<Seed>, u32)> {
+    let of = |args: &[&str]| {
         let all = jobs(&[&["-i", &wide, "-i", &high, "--strength", "0.4"], args].concat()).unwrap();
         let told = |job: ResolvedJob| {
             let Task::Generate { recipe, .. } = job.task else { panic!("no recipe") };
@@ -176,7 +176,7 @@ fn each_start_picture_is_a_job_with_the_same_settings_and_its_own_shape() {
             assert_eq!((init.strength, recipe.further_starts), (0.4, Vec::new()));
             (init.image, (recipe.width, recipe.height), recipe.seed, earlier)
         };
-        all.into_iter().map(told).collect()
+        all.into_iter().map(told).collect::<Vec<_>>()
     };
     let [from_wide, from_high] = [&wide, &high].map(|path| ImageSource::File(path.into()));
     let own = [(from_wide.clone(), (150, 90), Some(Seed(3)), 0), (from_high.clone(), (90, 150), Some(Seed(3)), 2)];

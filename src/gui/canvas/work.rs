@@ -363,7 +363,7 @@ mod tests {
             mask.pixels_mut()[at] = 200;
         }
         let base = CandidateBase { document: 1, picture: base, mask: Some(Arc::new(mask)), region: None };
-        let candidate = prepare_candidate(&Rgb8::new(6, 4, changed).unwrap(), &base, 5, 64).unwrap();
+        let candidate = prepare_candidate(&Rgb8::new(6, 4, changed).unwrap(), &base, Some(Seed(5)), 64).unwrap();
         let shown: Vec<usize> = (0..24).filter(|at| candidate.overlay.pixels[*at].a() == 255).collect();
         assert_eq!((candidate.bounds, shown), (PixelRect::of_size(6, 4), vec![6 + 2, 6 + 3, 2 * 6 + 3, 2 * 6 + 4]));
         let alpha = |x, y| candidate.patch.read(PixelRect { left: x, top: y, width: 1, height: 1 })[3];

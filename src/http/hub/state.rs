@@ -158,7 +158,7 @@ mod tests {
         let mut state = State { newest: Some(id), ..State::default() };
         state.jobs.insert(id, Tracked { owner: anna.clone(), view, ended: Some(ended) });
         let found = |state: &State, owner: &Owner, id: i64| state.job(owner, QueuedJobId(id)).map(|_| ());
-        state.forget(ended + KEPT_AFTER_END - Duration::from_millis(1));
+        state.forget(ended);
         assert_eq!([&anna, &ben].map(|owner| found(&state, owner, 7)), [Ok(()), Err(NoJob::Unknown)]);
         state.forget(ended + KEPT_AFTER_END);
         assert_eq!([7, 1].map(|id| found(&state, &anna, id)), [Err(NoJob::Expired), Err(NoJob::Expired)]);

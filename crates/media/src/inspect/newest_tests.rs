@@ -313,7 +313,7 @@ fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
     // What is no tag is words, and so is a tag in a text of ours.
     for words in ["<hypernet:>", "<hypernet: a\n> b", "<hypernet:a <b>", "<hypernet:"] {
         let settings = read_png(&[("parameters", &A1111.replace("barn", words))]);
-        assert_eq!((settings.prompt, told(&settings).len()), (Some(format!("a red {words}")), 0));
+        assert_eq!((settings.prompt.clone(), told(&settings).len()), (Some(format!("a red {words}")), 0));
     }
     let settings = read_png(&[("parameters", &format!("{}, Version: Atelier 0.1.0", A1111.replace("barn", "<hypernet:ink:1>")))]);
     assert_eq!((settings.prompt.as_deref(), told(&settings).len()), (Some("a red <hypernet:ink:1>"), 0));

@@ -328,7 +328,11 @@ fn a_graph_within_a_request_or_beside_the_drawn_one_is_read() {
     let graph = graph(&[], &[]);
     for whole in [json!({ "prompt": graph, "client_id": "x", "extra_data": {} }), json!({ "output": graph, "workflow": { "nodes": [] } })] {
         let settings = read(&whole);
-        assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(42), Some((512, 768))), "{whole}");
+        assert_eq!(
+            (settings.prompt.as_deref(), settings.seed, settings.size),
+            (Some("a lake"), Some(Seed(42)), Some((512, 768))),
+            "{whole}"
+        );
     }
 }
 
@@ -369,7 +373,7 @@ fn drawn_ways_lead_through_keepers_by_name_and_through_what_passes_on_in_subgrap
         let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
         assert_eq!(settings.size, size);
         if size.is_some() {
-            assert_eq!((settings.prompt.as_deref(), settings.seed), (Some("a lake"), Some(42)));
+            assert_eq!((settings.prompt.as_deref(), settings.seed), (Some("a lake"), Some(Seed(42))));
             assert_eq!(settings.model.and_then(|model| model.name).as_deref(), Some("sea.safetensors"));
         }
     }
@@ -388,7 +392,7 @@ fn values_of_drawn_nodes_that_nobody_names_are_listed() {
         "links": [[1, 1, 0, 6, 0, "STRING"], [2, 6, 0, 3, 0, "CONDITIONING"], [3, 5, 0, 3, 1, "LATENT"], [4, 3, 0, 9, 0, "IMAGE"]],
     });
     let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
-    assert_eq!((settings.prompt.as_deref(), settings.seed), (None, Some(42)));
+    assert_eq!((settings.prompt.as_deref(), settings.seed), (None, Some(Seed(42))));
     for value in ["calm", "quiet", "dusk", "77", "newer"] {
         assert!(lists(&settings, value), "{value}: {:?}", settings.not_understood);
     }
