@@ -175,9 +175,8 @@ impl SqlCondition {
             Condition::Integer { column, least, most } => {
                 let column = match column {
                     IntegerColumn::Seed => {
-                        let ranges = seed_ranges(least.unwrap_or(i128::MIN), most.unwrap_or(i128::MAX));
                         let sql = negatable("(p.seed BETWEEN ? AND ? OR p.seed BETWEEN ? AND ?)", "p.seed");
-                        self.push(&sql, ranges.map(Value::Integer));
+                        self.push(&sql, seed_ranges(*least, *most).map(Value::Integer));
                         return Ok(());
                     }
                     IntegerColumn::Steps => "p.steps",
@@ -186,10 +185,9 @@ impl SqlCondition {
                     IntegerColumn::Rating => "p.rating",
                     IntegerColumn::Batch => "p.batch_id",
                 };
-                let bound = |number: i128| i64::try_from(number).ok();
-                let (least, most) = (least.and_then(bound).unwrap_or(i64::MIN), most.and_then(bound).unwrap_or(i64::MAX));
                 let sql = format!("{column} BETWEEN ? AND ?");
-                self.push(&negatable(&sql, column), [Value::Integer(least), Value::Integer(most)]);
+                let ends = ends_within((*least, *most), (i64::MIN.into(), i64::MAX.into()), |number| i64::try_from(number).ok());
+                self.push(&negatable(&sql, column), ends.map(Value::Integer));
             }
             Condition::Guidance(least, most) => self.push_guidance(*least, *most),
             Condition::Time(period) => self.push(&period_sql(*period), []),
@@ -300,19 +298,24 @@ fn owners_called(connection: &Connection, name: &str) -> Result<Value, GalleryEr
 
 /// The ends of two ranges of the column of seeds, which holds their bits: of those below 2^63, and
 /// of the others, which are negative there.
-fn seed_ranges(least: i128, most: i128) -> [i64; 4] {
-    /// A range that nothing is in.
-    const NONE: (i64, i64) = (1, 0);
-    let within = |first: u64, last: u64| {
-        let (least, most) = (least.max(first.into()), most.min(last.into()));
-        if least > most {
-            return NONE;
-        }
-        let bits = |number: i128| Seed::try_from(number).unwrap_or_default().bits();
-        (bits(least), bits(most))
-    };
-    let (low, high) = (within(0, (1 << 63) - 1), within(1 << 63, u64::MAX));
-    [low.0, low.1, high.0, high.1]
+fn seed_ranges(least: Option<i128>, most: Option<i128>) -> [i64; 4] {
+    let bits = |number: i128| Seed::try_from(number).ok().map(Seed::bits);
+    let within = |first: u64, last: u64| ends_within((least, most), (first.into(), last.into()), bits);
+    let ([low_least, low_most], [high_least, high_most]) = (within(0, (1 << 63) - 1), within(1 << 63, u64::MAX));
+    [low_least, low_most, high_least, high_most]
+}
+
+/// The ends in a column of that part of a range which lies within another one.
+fn ends_within(
+    (least, most): (Option<i128>, Option<i128>),
+    (first, last): (i128, i128),
+    in_column: impl Fn(i128) -> Option<i64>,
+) -> [i64; 2] {
+    /// Nothing lies between these.
+    const NOTHING: [i64; 2] = [1, 0];
+    let (least, most) = (least.map_or(first, |it| it.max(first)), most.map_or(last, |it| it.min(last)));
+    let ends = in_column(least).zip(in_column(most)).filter(|_| least <= most);
+    ends.map_or(NOTHING, |(least, most)| [least, most])
 }
 
 /// A condition that is false, not unknown, where the column is empty, so that its negation holds

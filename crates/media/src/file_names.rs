@@ -1,7 +1,7 @@
 //! The names of picture files: `2026-11-20 19-30-05 a red sunset over 42.png`. Good on every
 //! system; they sort by time. Pure.
 
-use atelier_core::recipe::{Seed, SeedNumber};
+use atelier_core::recipe::Seed;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
@@ -12,7 +12,7 @@ const CHARACTERS: usize = 48;
 /// Names for a picture, of which the first free one is used: the plain one, then numbered ones.
 pub(crate) fn file_names(now: OffsetDateTime, prompt: &str, seed: Option<Seed>) -> impl Iterator<Item = String> + use<> {
     let time = now.format(format_description!("[year]-[month]-[day] [hour]-[minute]-[second]")).unwrap_or_default();
-    let parts = [time, words(prompt), SeedNumber(seed).to_string()];
+    let parts = [time, words(prompt), seed.map(|it| it.to_string()).unwrap_or_default()];
     let stem = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     (1..10_000).map(move |n| if n == 1 { format!("{stem}.png") } else { format!("{stem} ({n}).png") })
 }
@@ -72,6 +72,8 @@ mod tests {
         assert_eq!(first("a red sunset over the sea, oil on canvas", 42), "2026-11-20 19-30-05 a red sunset over the sea 42.png");
         assert_eq!(first("", 42), "2026-11-20 19-30-05 42.png");
         assert_eq!(first("湖の上の夕日", 1), "2026-11-20 19-30-05 湖の上の夕日 1.png");
+        let unknown = ["a lake", ""].map(|prompt| file_names(datetime!(2026-11-20 19:30:05 UTC), prompt, None).next().unwrap());
+        assert_eq!(unknown, ["2026-11-20 19-30-05 a lake.png", "2026-11-20 19-30-05.png"], "a seed that nobody knows is no number");
     }
 
     #[test]

@@ -124,8 +124,9 @@ fn text_of(kind: [u8; 4], data: &[u8], room: &mut Room) -> Option<Chunk> {
     };
     // Of UTF-8 that is damaged in places, such as half of a surrogate pair, the rest is read.
     let text = if &kind == b"iTXt" { String::from_utf8_lossy(&bytes).into_owned() } else { latin1(&bytes) };
-    // A sign for each byte that cannot be read takes several.
-    if text.len() as u64 > MAX_TEXT { damaged() } else { Some(Chunk::Text(latin1(name), text)) }
+    // A byte of Latin-1, or one that cannot be read, is a sign of several.
+    let is_too_long = text.len() as u64 > MAX_TEXT;
+    Some(if is_too_long { Chunk::TooLong(keyword(kind, data), None) } else { Chunk::Text(latin1(name), text) })
 }
 
 /// Whether what is behind the keyword is packed, and the bytes of its text.
@@ -259,6 +260,7 @@ mod tests {
             (chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()), None),
             (chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()), None),
             (chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MAX_TEXT as usize]].concat()), Some(long)),
+            (chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![0xe9; MAX_TEXT as usize - 100]].concat()), None),
         ] {
             let expected = [vec![Chunk::TooLong("parameters".to_owned(), bytes)], parameters("good")].concat();
             assert_eq!(read(&[bad, good.clone()]), expected, "it is told");

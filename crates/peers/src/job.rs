@@ -225,7 +225,8 @@ fn seed(value: &Value) -> Option<Seed> {
 }
 
 fn begin(value: &Value) -> Option<JobBegin> {
-    let seeds = value.get("seeds")?.as_array()?.iter().take(MAX_PICTURES as usize).filter_map(seed).collect();
+    // Behind one that is none, the next ones would be those of other pictures.
+    let seeds = value.get("seeds")?.as_array()?.iter().take(MAX_PICTURES as usize).map_while(seed).collect();
     let (width, height) = (number(value, "width", MAX_SIDE)?, number(value, "height", MAX_SIDE)?);
     Some(JobBegin { width, height, steps: number(value, "steps", MAX_STEPS)?, seeds })
 }
@@ -268,7 +269,7 @@ mod tests {
     fn events_are_read_within_bounds() {
         let read = |name: &str, data: Value| read_event(name, data.to_string().as_bytes());
         let begun = json!({"status": "generating", "queue_position": 0, "notes": ["Snapped.\u{1b}[2J", 7],
-            "begin": {"width": 64, "height": 32, "steps": 4, "seeds": [7, u64::MAX, -1, 1e300]}});
+            "begin": {"width": 64, "height": 32, "steps": 4, "seeds": [7, u64::MAX, -1, 9]}});
         let begin = Some(JobBegin { width: 64, height: 32, steps: 4, seeds: vec![Seed(7), Seed::MAX] });
         let notes = vec!["Snapped. [2J".to_owned()];
         assert_eq!(read("state", begun), Ok(Some(JobEvent::State { status: JobStatus::Generating, position: 0, begin, notes })));

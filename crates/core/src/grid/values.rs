@@ -37,7 +37,7 @@ pub(super) fn too_many() -> GridError {
     GridError::new(tr!("core-an-axis-has-values-at-most", max_values = MAX_VALUES))
 }
 
-/// Why a range has fewer numbers than it names.
+/// Of a range with more numbers than an axis has values: its step is too small.
 fn too_narrow() -> GridError {
     GridError::new(tr!("core-an-axis-has-values", max_values = MAX_VALUES))
 }

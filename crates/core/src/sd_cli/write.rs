@@ -56,6 +56,9 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     line.guidance(recipe);
     line.optional("--clip-skip", recipe.clip_skip);
     line.option("--seed", &SeedNumber(recipe.seed));
+    if recipe.seed.is_some_and(|seed| i64::try_from(seed.0).is_err()) {
+        line.left_out.push(tr!("core-the-seed-sd", most = i64::MAX));
+    }
     if recipe.rng != defaults.rng {
         line.option("--rng", &recipe.rng);
     }

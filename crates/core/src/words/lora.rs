@@ -172,7 +172,7 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
                 }
                 _ if span.kind == SpanKind::Lora && self.takes(span.range.clone(), steps).is_some() => {
                     has_taken = true;
-                    self.drop_blank();
+                    self.drop_blank(span.range.end);
                     index + 1
                 }
                 _ => {
@@ -204,7 +204,7 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         self.copy(copied..group.close + 1);
         if has_taken && !has_words {
             self.left.truncate(start);
-            self.drop_blank();
+            self.drop_blank(prompt.spans.get(group.close).map_or(0, |close| close.range.end));
         }
         has_taken
     }
@@ -215,13 +215,13 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         let mut at = span.range.start;
         while let Some(letter) = self.prompt.text.get(at..span.range.end).and_then(|rest| rest.chars().next()) {
             let taken = if letter == '<' { self.takes(at..span.range.end, steps) } else { None };
+            at += taken.unwrap_or(letter.len_utf8());
             if taken.is_some() {
                 has_taken = true;
-                self.drop_blank();
+                self.drop_blank(at);
             } else {
                 self.left.push(letter);
             }
-            at += taken.unwrap_or(letter.len_utf8());
         }
         has_taken
     }
@@ -238,10 +238,19 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         }
     }
 
-    /// Removes one space at the end of what is left.
-    fn drop_blank(&mut self) {
-        self.left.truncate(self.left.strip_suffix(' ').unwrap_or(&self.left).len());
+    /// Removes one space at the end of what is left, where what follows at this place needs none.
+    fn drop_blank(&mut self, end: usize) {
+        if !needs_space(self.prompt.text.get(end..).unwrap_or_default()) {
+            self.left.truncate(self.left.strip_suffix(' ').unwrap_or(&self.left).len());
+        }
     }
+}
+
+/// True of a text that would grow together with words before it: with a tag between them, the space
+/// before the tag stays.
+#[must_use]
+pub fn needs_space(text: &str) -> bool {
+    text.chars().next().is_some_and(|first| !(first.is_whitespace() || ",.;:!?)]}|".contains(first)))
 }
 
 #[cfg(test)]
@@ -256,6 +265,20 @@ mod tests {
         assert_eq!(prompt, "a lake, still");
         let found: Vec<(&str, LoraStrengths)> = loras.iter().map(|tag| (tag.name.as_str(), tag.strengths)).collect();
         assert_eq!(found, [("ink", 0.5), ("|x|y", 1.0), ("z", -1.0)].map(|(name, strength)| (name, LoraStrengths::same(strength))));
+    }
+
+    #[test]
+    fn words_do_not_grow_together_where_a_tag_parted_them() {
+        for (prompt, left) in [
+            ("a red <lora:x:1>barn", "a red barn"),
+            ("a red <lora:x:1><lora:y:1>(barn:1.2)", "a red (barn:1.2)"),
+            ("a red <lora:x:1>[<lora:y:1>::5]barn <lora:z:1>, fog", "a red barn, fog"),
+            ("a dog <lora:x:1>AND a lake", "a dog AND a lake"),
+            ("a lake <lora:x:1>\nfog <lora:y:1>[<lora:z:1>:3].", "a lake\nfog."),
+        ] {
+            assert_eq!(take_loras(prompt).0, left, "{prompt}");
+        }
+        assert_eq!(take_loras_with_comments("a lake # red <lora:x:1>fog").0, "a lake # red fog");
     }
 
     #[test]

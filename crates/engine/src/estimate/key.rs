@@ -15,8 +15,8 @@ pub struct EstimateKey {
     /// Without prompts, and with an empty path for each picture whose size makes no difference.
     settings: Recipe,
     prompt_steps: [usize; 2],
-    /// Each prompt that `AND` joins to the first is another evaluation; the words that only contain
-    /// it are asked for once more than needed.
+    /// Each prompt that `AND` joins to the first is another evaluation. Words that merely contain it
+    /// are counted too: at worst the same is asked once more.
     joined_prompts: usize,
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,

@@ -35,7 +35,7 @@ pub(crate) enum Condition {
     Kind(PictureKind),
     State(PictureState),
     Flag(FlagFilter),
-    /// Both bounds included. Seeds go beyond what the other columns hold.
+    /// Both bounds included. They may lie beyond what the column holds.
     Integer {
         column: IntegerColumn,
         least: Option<i128>,

@@ -238,10 +238,7 @@ const fn is_written_without_spaces(c: char) -> bool {
 fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Condition, String> {
     let value = unquoted(value);
     let refused = || tr!("index-is-not-a-whole", value);
-    // Seeds have 64 bits without sign, the other columns what `SQLite` holds.
-    let largest = if column == IntegerColumn::Seed { i128::from(u64::MAX) } else { i128::from(i64::MAX) };
-    let possible = |number: i128| Some(number).filter(|it| (i128::from(i64::MIN)..=largest).contains(it)).ok_or_else(refused);
-    let number = |text: &str| text.parse::<i128>().map_err(|_| refused()).and_then(possible);
+    let number = |text: &str| text.parse::<i128>().map_err(|_| refused());
     let (least, most) = match operator {
         Operator::Is => match range(value) {
             Some((least, most)) => (least.map(number).transpose()?, most.map(number).transpose()?),
@@ -249,8 +246,8 @@ fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Con
         },
         Operator::AtLeast => (Some(number(value)?), None),
         Operator::AtMost => (None, Some(number(value)?)),
-        Operator::Above => (Some(possible(number(value)? + 1)?), None),
-        Operator::Below => (None, Some(possible(number(value)? - 1)?)),
+        Operator::Above => (Some(number(value)?.checked_add(1).ok_or_else(refused)?), None),
+        Operator::Below => (None, Some(number(value)?.checked_sub(1).ok_or_else(refused)?)),
     };
     Ok(Condition::Integer { column, least, most })
 }

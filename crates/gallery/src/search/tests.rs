@@ -138,6 +138,10 @@ fn seeds_of_all_64_bits_are_found_by_value_and_between_two() {
         ("seed<0", &[]),
         ("seed:8..9", &[]),
         ("seed:-3..", &["half", "high", "last", "small"]),
+        ("seed>18446744073709551615", &[]),
+        ("seed<99999999999999999999", &["half", "high", "last", "small"]),
+        ("steps>9223372036854775807", &[]),
+        ("steps<9223372036854775808", &["half", "high", "last", "small", "unknown"]),
     ] {
         let mut found = it.found(query);
         found.sort();

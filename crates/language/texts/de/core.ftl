@@ -303,6 +303,7 @@ core-the-fit-of-the = Die Anpassung des Startbilds: sd-cli schneidet es zu.
 core-outpainting-sd-cli-keeps = Outpainting: sd-cli behält die Größe des Bildes.
 core-the-last-step-sd = Der letzte Schritt: sd-cli führt alle aus.
 core-the-second-seed-sd = Der zweite Seed: sd-cli verwendet einen Seed.
+core-the-seed-sd = Der Seed: sd-cli nimmt keinen über { $most }.
 core-the-steps-of-an = Die Schritte eines früheren Bildes: sd-cli hat in allen Schritten dieselben Einstellungen.
 core-words-that-change-over = Wörter, die über die Schritte wechseln: sd-cli liest ihre Klammern als Text.
 core-weights-of-words-sd = Gewichte von Wörtern: sd-cli gewichtet anders, was ein Sprachmodell liest.

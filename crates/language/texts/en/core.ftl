@@ -303,6 +303,7 @@ core-the-fit-of-the = The fit of the start picture: sd-cli crops it.
 core-outpainting-sd-cli-keeps = Outpainting: sd-cli keeps the picture's size.
 core-the-last-step-sd = The last step: sd-cli runs all of them.
 core-the-second-seed-sd = The second seed: sd-cli uses one seed.
+core-the-seed-sd = The seed: sd-cli takes none above { $most }.
 core-the-steps-of-an = The steps of an earlier picture: sd-cli has the same settings in all steps.
 core-words-that-change-over = Words that change over the steps: sd-cli reads their brackets as text.
 core-weights-of-words-sd = Weights of words: sd-cli weighs in another way what a language model reads.

@@ -303,6 +303,7 @@ core-the-fit-of-the = 開始画像のサイズ調整：sd-cliは切り抜きま�
 core-outpainting-sd-cli-keeps = アウトペイント：sd-cliは画像のサイズを変えません。
 core-the-last-step-sd = 最後のステップ：sd-cliはすべてのステップを実行します。
 core-the-second-seed-sd = 2つ目のシード：sd-cliが使うシードは1つです。
+core-the-seed-sd = シード：sd-cliは{ $most }より大きいシードを受け付けません。
 core-the-steps-of-an = 以前の画像のステップ：sd-cliではすべてのステップが同じ設定です。
 core-words-that-change-over = ステップの途中で変わる語：sd-cliはその括弧を文字として読みます。
 core-weights-of-words-sd = 語の重み：言語モデルが読む語を、sd-cliは別の方法で重み付けします。

@@ -157,7 +157,7 @@ impl Layers {
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
         let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
-        // ComfyUI issue 4347: a trainer that ends each name with the sign between its parts.
+        // One trainer ends each name with the sign between its parts (ComfyUI, issue 4347).
         let name = name.trim_end_matches('_');
         // ComfyUI names a language model after its kind: `text_encoders.qwen3_4b.transformer.model`.
         let of_llm = || {

@@ -70,7 +70,7 @@ fn a_whole_model_of_comfyui_has_its_language_model_under_its_kind() {
         assert_eq!(whole.contains, [FileRole::Diffusion, FileRole::Llm, FileRole::Vae]);
         assert_eq!((whole.vocabulary, whole.text_width, whole.latent_channels), (Some(151_936), Some(width), Some(16)));
     }
-    // What reads other encoders' outputs is none.
+    // T5 keeps its table elsewhere, and is no language model.
     let t5 = identify(&header(&[
         ("model.diffusion_model.double_blocks.0.img_attn.qkv.weight", &[8, 8]),
         ("text_encoders.t5xxl.transformer.encoder.embed_tokens.weight", &[32_128, 4096]),

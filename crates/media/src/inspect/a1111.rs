@@ -13,7 +13,7 @@ use super::texts::{CAPTION, COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, INSTRUCTION
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, key, parse};
 use crate::png::PARAMETERS;
-use atelier_core::words::{LoraTag, take_loras};
+use atelier_core::words::{LoraTag, needs_space, take_loras};
 
 /// Keys of the texts that programs write it into.
 const KEYS: [&str; 9] =
@@ -140,7 +140,9 @@ fn take_hypernetworks(prompt: &str) -> (String, Vec<(String, String)>) {
             rest = after;
             continue;
         };
-        left.truncate(left.strip_suffix(' ').unwrap_or(&left).len());
+        if !needs_space(behind) {
+            left.truncate(left.strip_suffix(' ').unwrap_or(&left).len());
+        }
         tags.push((tr!("media-hypernetwork-is-not-applied").to_owned(), tag.to_owned()));
         rest = behind;
     }

@@ -308,7 +308,7 @@ fn hypernetworks_are_taken_out_of_the_words_and_told_as_not_applied() {
         named.map(|(_, value)| value.clone()).collect()
     };
     let settings = read_png(&[("parameters", &A1111.replace("barn", "<hypernet:ink:0.6>barn <lora:chalk:0.5> <hypernet:oil>"))]);
-    assert_eq!((settings.prompt.as_deref(), settings.loras.len()), (Some("a redbarn"), 1));
+    assert_eq!((settings.prompt.as_deref(), settings.loras.len()), (Some("a red barn"), 1));
     assert_eq!(told(&settings), ["ink:0.6", "oil"]);
     // What is no tag is words, and so is a tag in a text of ours.
     for words in ["<hypernet:>", "<hypernet: a\n> b", "<hypernet:a <b>", "<hypernet:"] {
