@@ -8,7 +8,7 @@ use ab_glyph::{Font as _, FontRef, PxScale, ScaleFont as _, point};
 use atelier_core::canvas::StartFit;
 use atelier_core::grid::{Captions, MAX_AXES, Place};
 use atelier_core::paths;
-use atelier_core::recipe::{Rgb8, Seed};
+use atelier_core::recipe::Rgb8;
 use atelier_media::{MAX_SIDE, Metadata, PictureError, fit_image, picture_file_names, write_picture};
 
 use crate::picture_index::PictureIndex;
@@ -224,7 +224,7 @@ pub fn keep_sheet(
         file.to_owned()
     } else {
         let bytes = atelier_media::encode_picture(sheet, &Metadata::default())?;
-        let names = picture_file_names(prompt, Some(Seed::default())).map(|name| format!("sheet_{name}"));
+        let names = picture_file_names(prompt, None).map(|name| format!("sheet_{name}"));
         let write = |file: &mut std::fs::File| std::io::Write::write_all(file, &bytes);
         paths::write_new(folder, names, write).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?
     };

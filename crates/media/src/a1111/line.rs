@@ -99,8 +99,8 @@ impl<'a> SettingsLine<'a> {
     }
 }
 
-/// True where a line goes on with the settings before it, which end in the midst of a pair or of a
-/// list: with a setting that they do not have.
+/// True where a line goes on with the settings before it: they end in the midst of a pair or of their
+/// list, or the line has a known setting that they lack.
 fn goes_on(settings: &str, line: &str) -> bool {
     let settings = settings.trim_end();
     if line.trim().is_empty() || line.starts_with(START) {
