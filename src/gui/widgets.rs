@@ -84,7 +84,7 @@ pub(crate) fn command_button(ui: &mut Ui, state: &State, commands: &mut Commands
     command_control(ui, state, commands, command, |ui| ui.add(button))
 }
 
-/// The button of a dialog that Enter means too, unless another control of it has the keyboard.
+/// The button of a dialog that Enter presses too, unless a control of the dialog has the keyboard.
 pub(crate) fn default_button(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into<Command>) {
     let command = command.into();
     theme::accented(ui, |ui| command_button(ui, state, commands, command.clone()));
@@ -94,7 +94,7 @@ pub(crate) fn default_button(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-/// Whether Enter goes down in this frame. A key that is held opened the dialog, and does not answer it.
+/// True where Enter goes down in this frame: one that is held may have opened the dialog.
 fn is_enter_pressed(ui: &Ui) -> bool {
     let is_it = |event: &egui::Event| match event {
         egui::Event::Key { key, pressed, repeat, modifiers, .. } => *key == egui::Key::Enter && *pressed && !repeat && modifiers.is_none(),

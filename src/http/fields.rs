@@ -89,14 +89,14 @@ impl Fields {
         Self { map, ..Self::default() }
     }
 
-    /// What `read` asks its fields for. Whether it could use them is of no matter.
+    /// The fields that `read` asks for; that it cannot use an empty body does not matter.
     pub(crate) fn describe<T>(read: impl FnOnce(Self) -> T) -> Description {
         let description = Description::default();
         read(Self::described_by(description.clone()));
         description
     }
 
-    /// No fields, of which is noted what is read. Switches count as on, so that a reader asks for what
+    /// An empty body that notes each read. Switches count as on, so that a reader also asks for what
     /// they switch.
     fn described_by(description: Description) -> Self {
         Self { description: Some(description), ..Self::default() }
@@ -225,7 +225,7 @@ impl Fields {
         self.at_most(key, u64::MAX.into()).and_then(|number| Seed::try_from(number).ok())
     }
 
-    /// A whole number from that of the least `i64` to `largest`.
+    /// A whole number from `i64::MIN` to `largest`.
     fn at_most(&mut self, key: &str, largest: i128) -> Option<i128> {
         // Seeds have more digits than a decimal keeps.
         let digits = match self.map.get(key) {
@@ -244,11 +244,14 @@ impl Fields {
             }
             number as i128
         };
-        if !(i128::from(i64::MIN)..=largest).contains(&number) {
+        if number > largest {
             self.fault(key, format!("It must be at most {largest}."));
-            return None;
+        } else if number < i128::from(i64::MIN) {
+            self.fault(key, format!("It must be at least {}.", i64::MIN));
+        } else {
+            return Some(number);
         }
-        Some(number)
+        None
     }
 
     pub(crate) fn whole_or(&mut self, key: &str, usual: i64) -> i64 {
@@ -436,7 +439,8 @@ mod tests {
     fn numbers_and_switches_are_read_as_clients_send_them() {
         let body = br#"{"a": 2.0, "b": "7", "c": null, "d": 1, "e": "true", "f": 9007199254740993, "g": "x", "h": 1.5, "i": 5000, "j": {},
             "k": " 9007199254740993", "l": 18446744073709551615, "m": "18446744073709551615", "n": 18446744073709551615,
-            "o": " 9223372036854775808", "p": -1, "q": "-1", "r": 7.0, "s": 18446744073709551616, "t": "1e30"}"#;
+            "o": " 9223372036854775808", "p": -1, "q": "-1", "r": 7.0, "s": 18446744073709551616, "t": "1e30",
+            "u": -1e30, "v": "-9223372036854775809"}"#;
         let mut it = Fields::read(body).unwrap();
         assert_eq!((it.whole("a"), it.whole("b"), it.whole("c"), it.whole("absent")), (Some(2), Some(7), None, None));
         assert_eq!((it.flag("d"), it.flag("e")), (Some(true), Some(true)));
@@ -446,10 +450,12 @@ mod tests {
         assert_eq!(["n", "o"].map(|key| it.seed(key)), [Some(Seed::MAX), Some(Seed(1 << 63))]);
         assert_eq!(["p", "q", "r", "absent"].map(|key| it.seed(key)), [None, None, Some(Seed(7)), None]);
         assert_eq!(["s", "t"].map(|key| it.seed(key)), [None; 2], "no other seed in its place");
+        assert_eq!([it.whole("u"), it.whole("v")], [None; 2], "nor one in place of one that is too small");
         let Err(Failure::Invalid(faults)) = it.finish() else { panic!("nothing was refused") };
-        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j", "l", "m", "s", "t"]);
+        assert_eq!(faults.iter().map(|it| it.field.join(".")).collect::<Vec<_>>(), ["g", "h", "i", "j", "l", "m", "s", "t", "u", "v"]);
         assert!(faults[4..6].iter().all(|it| it.sentence == "It must be at most 9223372036854775807."));
-        assert!(faults[6..].iter().all(|it| it.sentence == "It must be at most 18446744073709551615."));
+        assert!(faults[6..8].iter().all(|it| it.sentence == "It must be at most 18446744073709551615."));
+        assert!(faults[8..].iter().all(|it| it.sentence == "It must be at least -9223372036854775808."));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     let mut stages = Stages::default();
     let result = check(&mut stages)
         .and_then(|()| stages.run("documentation", &mut documentation()))
-        .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
+        .and_then(|()| stages.run("build the tests", tests().args(["--tests", "--no-run", "--quiet"])))
         .and_then(|()| {
             let programs = stages.measure("tests", || test_run::run(tests().arg("--tests"), options));
             let mut documented = tests();

@@ -14,6 +14,7 @@ mod layout;
 mod patch;
 mod processor;
 mod vocab;
+mod wrapper;
 
 use std::env;
 use std::fs;
@@ -178,6 +179,10 @@ fn main() {
     // As in engine_sources.cmake.
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         build.file(write_vocabularies(&engine, &out));
+    }
+    // Clippy links nothing, and cargo would have the shim, minutes of work, compiled for it alone.
+    if wrapper::is_clippy(env::var_os("RUSTC_WORKSPACE_WRAPPER").as_deref()) {
+        return;
     }
     // As a whole archive, or the linker keeps the engine's own objects instead of the patched ones.
     build.cargo_metadata(false).compile("atelier_shim");

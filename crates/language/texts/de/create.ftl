@@ -798,6 +798,6 @@ create-prompts-are-in-the = { $count ->
 create-the-first-prompts-are = Die ersten { $count } Prompts sind eingereiht; { $left } weitere wurden ausgelassen.
 create-cannot-be-read = { $path } kann nicht gelesen werden: { $error }.
 create-is-not-a-text = { $path } ist keine Textdatei in UTF-8 von höchstens { $mib } MiB.
-create-use-this-prompt-and-its-shape = Diesen Prompt nutzen, in dem Format, das dazu passt.
+create-use-this-prompt-and-its-shape = Diesen Prompt mit dem Format nutzen, das dazu passt.
 create-this-prompt-is-in-create = Dieser Prompt steht jetzt unter „Erstellen“.
 create-save-the-job = Auftrag speichern

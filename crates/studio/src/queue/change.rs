@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
+use atelier_core::recipe::Seed;
 use atelier_engine::{End, JobId, Picture};
 use atelier_gallery::queue::{JobOutcome, PauseMode, QueuedJobId, StepProgress};
 
 use super::active::ActiveJob;
 use super::message::QueueRequest;
 use super::remote_run::MadeOn;
-use atelier_core::recipe::Seed;
 
 /// Something that is to be written.
 pub(super) enum Change {
