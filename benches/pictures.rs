@@ -5,7 +5,8 @@
 //! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
 //! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what weights of words bring:
 //! `-- --weights`; what phrases change that the model knows, and that it does not: `-- --phrases`;
-//! what the real window takes of the processor in each view: `-- --window [--secs N]`.
+//! what the real window takes of the processor in each view: `-- --window [--secs N]`; how fast
+//! weights are read: `-- --loading [--file MODEL]`. The last two on Linux alone.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -23,6 +24,9 @@ mod frames;
 mod gallery;
 #[path = "parts/live.rs"]
 mod live;
+#[cfg(target_os = "linux")]
+#[path = "parts/loading.rs"]
+mod loading;
 #[path = "parts/peers.rs"]
 mod peers;
 #[path = "parts/phrases.rs"]
@@ -107,6 +111,15 @@ fn main() -> Outcome<()> {
     std::fs::create_dir_all(&folder)?;
     if arguments.iter().any(|argument| argument == "--gallery") {
         return gallery::measure(&folder, rounds.unwrap_or(9));
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(file) = value("--loading-part") {
+        return loading::part(Path::new(file));
+    }
+    #[cfg(target_os = "linux")]
+    if arguments.iter().any(|argument| argument == "--loading") {
+        let file = value("--file").map_or_else(|| testkit::sd15_cached(&folder), |file| Ok(PathBuf::from(file)))?;
+        return loading::measure(&file, rounds.unwrap_or(3));
     }
     if arguments.iter().any(|argument| argument == "--live") {
         return live::measure(rounds.unwrap_or(12));

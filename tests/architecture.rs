@@ -705,6 +705,17 @@ fn files_import_each_other_in_no_circle() {
     assert!(circles.is_empty(), "files that import each other:\n{}", circles.join("\n"));
 }
 
+/// A second version of one of them is half a minute of a cold build or more, on two cores
+/// (`cargo tree --duplicates` names who brings it).
+#[test]
+fn large_dependencies_are_compiled_once() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    for name in ["axum", "egui", "image", "libsqlite3-sys", "reqwest", "rten", "rustls", "tokio", "vello_cpu", "winit", "zbus", "zvariant"]
+    {
+        assert_eq!(lock.lines().filter(|line| *line == format!("name = \"{name}\"")).count(), 1, "{name}");
+    }
+}
+
 #[test]
 fn every_rule_sees_what_breaks_it_and_leaves_alone_what_does_not() {
     for rule in RULES {

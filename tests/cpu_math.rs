@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::processor::CPU_LEVEL_VARIABLE;
+use atelier_core::processor::{CPU_LEVEL_VARIABLE, CpuLevel};
 use atelier_core::recipe::{FileRole, ModelFiles};
 use atelier_library::{BUILTIN_VARIABLE, Builtin};
 use atelier_media::read_metadata;
@@ -31,6 +31,9 @@ fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
     picture_of(&files(), home, math, threads, &[], &[])
 }
 
+/// No arithmetic is asked for.
+const BY_ITSELF: &str = "by-itself";
+
 /// Makes a picture of a model, with variables of the environment and more flags, and returns
 /// its file and what was said on standard error.
 fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str, variables: &[(&str, &str)], more: &[&str]) -> (PathBuf, String) {
@@ -38,7 +41,10 @@ fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str, variab
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     command.envs(variables.iter().copied());
     command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
-    command.args(["--cpu-math", math, "generate", "-W", "128", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", threads]);
+    if math != BY_ITSELF {
+        command.args(["--cpu-math", math]);
+    }
+    command.args(["generate", "-W", "128", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", threads]);
     for (flag, role) in FLAGS {
         if let Some(file) = files.get(role) {
             command.arg(flag).arg(file);
@@ -186,6 +192,33 @@ fn weights_that_are_not_quantised_are_computed_in_f32_where_eight_bits_are_asked
     assert!(parameters(&file).contains("CPU math: f32") && parameters(&in_f32).contains("CPU math: f32"));
     // Where it is chosen by itself, or the model is in eight bits, nothing is said.
     assert!(!picture_of(&quantised_files("cpu-math-int8-plain-model"), &home, "int8", "1", &[], &[]).1.contains("so it used f32"));
+}
+
+/// With AVX2 alone weights of eight bits are quicker in f32, and those of fewer in eight bits.
+#[test]
+fn with_avx2_alone_eight_bits_are_used_by_themselves_for_weights_of_fewer() {
+    let processor = atelier_engine::processor();
+    if !cfg!(target_arch = "x86_64") || processor.compiled > CpuLevel::Avx2 || processor.detected < CpuLevel::Avx2 {
+        return;
+    }
+    let home = folder("cpu-math-int8-avx2");
+    let quantised = quantised_files("cpu-math-int8-avx2-model");
+    let variables = [(CPU_LEVEL_VARIABLE, CpuLevel::Avx2.name())];
+    let pictures = |files: &ModelFiles, more: &[&str]| {
+        ["f32", "int8", BY_ITSELF].map(|math| {
+            let (file, said) = picture_of(files, &home, math, "1", &variables, more);
+            assert!(!said.contains("so it used f32"), "{math}, {more:?}: {said}");
+            (pixels(&file), read_metadata(&file).unwrap().parameters.unwrap())
+        })
+    };
+    let plain = files();
+    for (files, more, used) in [(&quantised, &[][..], "f32"), (&plain, &["--type", "q4_K"], "int8"), (&plain, &["--type", "q5_0"], "int8")]
+    {
+        let [in_f32, in_int8, by_itself] = pictures(files, more);
+        assert!(in_f32.0 != in_int8.0 && in_int8.1.contains("CPU math: int8"), "{more:?}: eight bits are nothing else than f32");
+        let expected = if used == "f32" { in_f32.0 } else { in_int8.0 };
+        assert!(by_itself.0 == expected && by_itself.1.contains(&format!("CPU math: {used}")), "{more:?}: {}", by_itself.1);
+    }
 }
 
 /// The engine's flash attention rounds to 16 bits on the processor.

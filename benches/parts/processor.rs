@@ -1,7 +1,8 @@
 //! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--only
 //! TEXT]`. CPU time of one thread; the engine as it is (`exact`), ours by level, and PyTorch where
-//! `PATH` (or `ATELIER_PYTHON`) is a Python that has it. All programs take turns, `rounds` times,
-//! and the best of each counts, so that all see the same machine.
+//! `PATH` (or `ATELIER_PYTHON`) is a Python that has it; then products of quantised weights in eight
+//! bits beside f32 (`--only int8` alone). All programs take turns, `rounds` times, and the best of
+//! each counts, so that all see the same machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,12 @@ const OPERATIONS: [&str; 17] = [
 /// A step without guidance or a decode, and the picture's side.
 const PARTS: [&str; 6] = ["builtin step 512", "builtin decode 512", "sd15 step 256", "sd15 step 512", "sd15 decode 256", "sd15 decode 512"];
 const PEAK: &str = "peak";
+/// Features, tokens and depth of products with quantised weights.
+const QUANTISED: [&str; 6] = ["1280 256 1280", "3840 1088 3840", "9728 64 2560", "10240 256 1280", "320 4096 320", "768 77 3072"];
+/// Types of quantised weights, by their names in the kernels.
+const FORMATS: [&str; 6] = ["Q8_0", "Q6K", "Q5K", "Q5_0", "Q4K", "Q4_0"];
+/// Levels of f32 beside which there are products in eight bits, with the names of their columns.
+const INT8_LEVELS: [(&str, &str); 2] = [("Avx2", "int8 beside AVX2"), ("Avx512", "int8 beside AVX-512")];
 /// Columns: the name, the kernels' level and the program's arithmetic with the level of
 /// instructions that it may use.
 const OURS: [(&str, &str, CpuMath, &str); 3] = [
@@ -60,16 +67,19 @@ pub(super) fn measure(python: Option<PathBuf>, rounds: usize, only: &str) -> Out
         println!("PyTorch is left out: name a Python that has it with --python.");
     }
     let (operations, parts) = (wanted(&OPERATIONS), wanted(&PARTS));
+    let quantised: Vec<&str> = QUANTISED.into_iter().filter(|sizes| format!("int8 {sizes}").contains(only)).collect();
     let mut table = Table::new();
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds} ...");
         programs(&operations, python.as_deref(), &mut table)?;
+        products_in_int8(&quantised, &mut table)?;
         for part in &parts {
             models(part, python.as_deref(), &mut table)?;
         }
     }
     print(&table, "GFLOP/s", &operations.iter().filter(|row| !row.starts_with("attention")).copied().collect::<Vec<_>>(), true);
     print(&table, "milliseconds", &operations.iter().filter(|row| row.starts_with("attention")).copied().collect::<Vec<_>>(), false);
+    print_int8(&table, &quantised);
     print(&table, "CPU seconds", &parts, false);
     for part in &parts {
         let peak = |column: &str| table.get(&(format!("{part} peak"), column.to_owned())).map_or(0.0, |bytes| bytes / 1e6);
@@ -84,13 +94,59 @@ fn programs(rows: &[&str], python: Option<&Path>, table: &mut Table) -> Outcome<
     if rows.is_empty() {
         return Ok(());
     }
-    let examples = std::env::current_exe()?.ancestors().nth(2).ok_or("no build folder")?.join("examples");
+    let examples = examples()?;
     take(Command::new(examples.join("operations")).args(rows), ENGINE, table)?;
     for (column, level, ..) in OURS {
         // A level that this processor lacks has no column.
         let _ = take(Command::new(examples.join("rates")).args([level, PEAK]).args(rows), column, table);
     }
     pytorch(python, rows, table)
+}
+
+/// The folder of the programs that measure operations.
+fn examples() -> Outcome<PathBuf> {
+    Ok(std::env::current_exe()?.ancestors().nth(2).ok_or("no build folder")?.join("examples"))
+}
+
+/// Products in eight bits beside those of the same sizes in f32, with weights of 16 bits.
+fn products_in_int8(sizes: &[&str], table: &mut Table) -> Outcome<()> {
+    let mut rows: Vec<String> = sizes.iter().map(|sizes| format!("product {sizes}")).collect();
+    for sizes in sizes {
+        let depth: usize = sizes.rsplit(' ').next().unwrap_or_default().parse()?;
+        // Blocks of these have 256 values.
+        let fits = |format: &&str| !format.ends_with('K') || depth.is_multiple_of(256);
+        rows.extend(FORMATS.into_iter().filter(fits).map(|format| format!("int8 {format} {sizes}")));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    for (level, column) in INT8_LEVELS {
+        // A level that this processor lacks has no table.
+        let _ = take(Command::new(examples()?.join("rates")).arg(level).args(&rows), column, table);
+    }
+    Ok(())
+}
+
+/// How many times as quick as in f32 products in eight bits are.
+fn print_int8(table: &Table, sizes: &[&str]) {
+    for (_, column) in INT8_LEVELS {
+        let get = |row: String| table.get(&(row, column.to_owned())).copied();
+        let lines = sizes.iter().filter_map(|sizes| {
+            let in_f32 = get(format!("product {sizes}"))?;
+            let ratio =
+                |format: &str| get(format!("int8 {format} {sizes}")).map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it / in_f32));
+            Some(format!("| {sizes} | {} |", FORMATS.map(ratio).join(" | ")))
+        });
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            println!(
+                "\n| {column}, times as quick as f32 | {} |\n|---|{}\n{}",
+                FORMATS.join(" | "),
+                "---|".repeat(FORMATS.len()),
+                lines.join("\n")
+            );
+        }
+    }
 }
 
 fn pytorch(python: Option<&Path>, rows: &[&str], table: &mut Table) -> Outcome<()> {
@@ -128,7 +184,7 @@ fn take(command: &mut Command, column: &str, table: &mut Table) -> Outcome<()> {
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Some((row, value)) = line.split_once('\t') else { continue };
         let Ok(value) = value.parse::<f64>() else { continue };
-        let is_rate = row.starts_with("product") || row.starts_with("convolution") || row == PEAK;
+        let is_rate = ["product", "convolution", "int8", PEAK].iter().any(|kind| row.starts_with(kind));
         let better = if is_rate { f64::max } else { f64::min };
         table.entry((row.to_owned(), column.to_owned())).and_modify(|best| *best = better(*best, value)).or_insert(value);
     }

@@ -84,7 +84,7 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
 }
 
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
-    ensure_installed(Purpose::Build, options)?;
+    ensure_installed(purpose_of_bench(options), options)?;
     remove_stale_engines()?;
     // The same selection twice, so that the second finds everything built: the benchmark starts the
     // example that it compares with.
@@ -93,6 +93,11 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     vulkan::prepare_build(&mut build, options)?;
     finish(build.arg("--release").args(all).args(features(options)))?;
     finish(cargo("bench").args(["--workspace", "--bench", "pictures"]).args(features(options)).arg("--").args(&options.rest))
+}
+
+/// The real window needs a screen that nobody sees.
+fn purpose_of_bench(options: &Options) -> Purpose {
+    if options.rest.iter().any(|argument| argument == "--window") { Purpose::Test } else { Purpose::Build }
 }
 
 /// Generates the contact sheet of the built-in model.
@@ -166,4 +171,16 @@ fn tests() -> Command {
 
 fn features(options: &Options) -> Vec<&str> {
     options.features.as_deref().map(|list| vec!["--features", list]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_installed_for_the_benchmark_of_the_window_alone() {
+        let purpose = |line: &str| purpose_of_bench(&Options::parse(line.split_whitespace().map(str::to_owned)).unwrap());
+        assert_eq!(purpose("bench -- --window --secs 5"), Purpose::Test);
+        assert_eq!([purpose("bench"), purpose("bench -- --loading")], [Purpose::Build; 2]);
+    }
 }

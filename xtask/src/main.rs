@@ -6,6 +6,7 @@
 //! `package`). Only the standard library is used, so that this program itself builds in a second on
 //! any machine. Not here: anything that the application or its tests call.
 
+mod arm_check;
 mod cargo;
 mod chores;
 mod clients;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Chore::Package => package::package(&options),
         Chore::Notes => release::notes(&options),
         Chore::Sums => release::sums(&options),
+        Chore::CheckArm => arm_check::check(&options),
         Chore::CheckMacos => macos_check::check(&options),
         Chore::GpuKit => gpu_kit::gpu_kit(&options),
         Chore::ToolchainWindows => windows_toolchain::install(&options),

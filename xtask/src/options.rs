@@ -24,6 +24,7 @@ Atelier's chores:
   cargo xtask screenshots [-- NAME] take the screens of docs/screenshots that show the built-in model at work, or those of NAME (film)
   cargo xtask fresh [-- ARGS]   do `test` and `run` in a new Debian, as root (ARGS go to tools/fresh-machine.sh)
   cargo xtask check --macos     check on Linux that the program compiles for macOS
+  cargo xtask check --arm       run the tests of the CPU's kernels for 64-bit ARM under QEMU, on Linux
   cargo xtask toolchain windows only install what `package windows` needs on another system
   cargo xtask package FORMATS   build for other machines and pack: deb, rpm, appimage, tar, windows, msi, macos
   cargo xtask gpu-kit           pack what measures Atelier on a machine with a graphics card, without network and without Rust
@@ -58,6 +59,7 @@ pub(crate) enum Chore {
     Sums,
     ToolchainWindows,
     CheckMacos,
+    CheckArm,
 }
 
 /// A parsed command line.
@@ -106,7 +108,12 @@ impl Options {
             Some("sums") => Chore::Sums,
             Some("check") => match words.next().as_deref() {
                 Some("--macos") => Chore::CheckMacos,
-                _ => return Err("`check` is followed by the system: `cargo xtask check --macos`. For this one there is `lint`.".to_owned()),
+                Some("--arm") => Chore::CheckArm,
+                _ => {
+                    let message =
+                        "`check` is followed by the system: `cargo xtask check --macos` or `--arm`. For this one there is `lint`.";
+                    return Err(message.to_owned());
+                }
             },
             Some("toolchain") => match words.next().as_deref() {
                 Some("windows") => Chore::ToolchainWindows,
@@ -194,6 +201,7 @@ mod tests {
         assert!(parse("run --features").unwrap_err().contains("--features"));
         assert!(parse("run --vulkan").unwrap_err().contains("`--vulkan`"));
         assert!(parse("check").is_err() && parse("check --macos --yes").unwrap().yes);
+        assert_eq!(parse("check --arm -- int8").unwrap().chore, Chore::CheckArm);
         assert!(parse("toolchain").is_err() && parse("toolchain windows").is_ok());
         assert!(parse("package zip").unwrap_err().contains("`zip`"));
         assert_eq!(parse("notes v0.1.0").unwrap().rest, ["v0.1.0"]);

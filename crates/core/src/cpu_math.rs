@@ -16,7 +16,8 @@ pub enum CpuMath {
     /// Factors of 16 bits (bfloat16), sums of 32.
     Bf16,
     /// Products of weights in `Q8_0`, `Q6_K`, `Q5_K`, `Q5_0`, `Q4_K` and `Q4_0` with factors of 8
-    /// bits, and all else as [`F32`](Self::F32).
+    /// bits, and all else as [`F32`](Self::F32). Where nobody asked for it, of those types the ones
+    /// that are quicker so.
     Int8,
 }
 

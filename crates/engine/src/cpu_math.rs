@@ -26,8 +26,9 @@ static CHOSEN: Mutex<Option<Chosen>> = Mutex::new(None);
 /// Chooses how the processor computes; `None` is the environment's choice, or the fastest that this
 /// processor computes well. Call it before anything of the engine runs: a later call changes
 /// nothing, since open models were made for what was chosen. Returns what is used, which is another
-/// where the processor lacks instructions. Eight bits are used for models that are so quantised; a
-/// picture of another one says that it is computed in f32.
+/// where the processor lacks instructions. Eight bits are used for models that are so quantised, by
+/// themselves for the types alone that gain; a picture of another one says that it is computed in
+/// f32.
 #[expect(clippy::must_use_candidate, reason = "it is called for what it chooses")]
 pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
     choose(wanted).math
@@ -46,6 +47,14 @@ fn choose(wanted: Option<CpuMath>) -> Chosen {
 #[must_use]
 pub fn cpu_math() -> CpuMath {
     choose_cpu_math(None)
+}
+
+/// A name of what the processor computes: under the same one the same work has the same bytes.
+pub(crate) fn arithmetic_name() -> &'static str {
+    match cpu_math() {
+        CpuMath::Int8 if !ffi::is_every_type_in_int8() => "int8-in-part",
+        math => math.name(),
+    }
 }
 
 /// The arithmetic that somebody asked for and that this processor has.

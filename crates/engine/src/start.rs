@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::cpu_math::{choose_cpu_math, cpu_math};
+use crate::cpu_math::{arithmetic_name, choose_cpu_math};
 use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
@@ -53,7 +53,7 @@ fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) ->
 /// process exits.
 fn run(end: EngineEnd, file: Option<&Path>) {
     let rates = file.map(|file| RateStore::open(&file.with_file_name(RATES_FILE))).unwrap_or_default();
-    let tiles = file.map(|file| TileStore::new(file.with_file_name(TILES_FOLDER), cpu_math())).unwrap_or_default();
+    let tiles = file.map(|file| TileStore::new(file.with_file_name(TILES_FOLDER), arithmetic_name())).unwrap_or_default();
     let engine = EngineState::new(file.map(History::open).unwrap_or_default(), rates, tiles);
     let (queries, sender) = (end.queries(), end.sender());
     let (cache, history, rates) = (engine.estimates.clone(), engine.history.clone(), engine.rates.clone());

@@ -227,3 +227,13 @@ fn a_level_goes_with_vectors_that_are_no_wider_and_dots_can_be_left_out() {
         assert!(Int8Level::beside(Level::Avx2, true) <= Int8Level::AvxVnni);
     }
 }
+
+#[test]
+fn with_avx2_alone_all_but_weights_of_eight_bits_gain() {
+    for format in Format::ALL {
+        assert!(Int8Level::AvxVnni.gains(format, Level::Avx2) && Int8Level::Avx512Vnni.gains(format, Level::Avx512), "{format:?}");
+        assert_eq!(Int8Level::Avx2.gains(format, Level::Avx2), format != Format::Q8_0, "{format:?}");
+        // The vectors of f32 are twice as wide there, and plain loops are slower than any.
+        assert!(!Int8Level::Avx2.gains(format, Level::Avx512) && !Int8Level::Scalar.gains(format, Level::Scalar), "{format:?}");
+    }
+}

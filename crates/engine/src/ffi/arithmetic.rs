@@ -2,7 +2,7 @@
 
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::{CpuLevel, Processor};
-use atelier_kernels::int8::Int8Level;
+use atelier_kernels::int8::{Format, Int8Level};
 use atelier_kernels::{Level, is_bf16_quicker};
 
 /// What is used where this is wanted: that, or f32 where the processor lacks instructions for it,
@@ -38,13 +38,13 @@ fn plain(allowed: CpuLevel) -> CpuMath {
 }
 
 /// The fastest arithmetic, which is known and not measured. Eight bits, which change quantised
-/// models alone, where the processor has instructions for them and bfloat16 is not quicker than f32;
-/// where it is, what eight bits gain over it is not known.
+/// models alone, where some of their types gain and bfloat16 is not quicker than f32; where it is,
+/// what eight bits gain over it is not known.
 fn fastest(processor: Processor) -> CpuMath {
     let allowed = processor.allowed;
     let is_quick = |math| match math {
         CpuMath::Bf16 => is_bf16_quicker(),
-        CpuMath::Int8 => int8_level_of(processor).has_dots(),
+        CpuMath::Int8 => !int8_formats(None, processor).is_empty(),
         CpuMath::Exact | CpuMath::F32 => false,
     };
     let quick = [CpuMath::Bf16, CpuMath::Int8].into_iter().find(|&math| is_supported(math, allowed) && is_quick(math));
@@ -70,6 +70,14 @@ pub(super) fn int8_level_of(processor: Processor) -> Int8Level {
     Int8Level::beside(fastest_f32(processor.allowed), has_dots)
 }
 
+/// The types of weights that are multiplied in eight bits: all where eight bits are wanted, and those
+/// that gain where they are chosen by themselves.
+pub(super) fn int8_formats(wanted: Option<CpuMath>, processor: Processor) -> Vec<Format> {
+    let (level, beside) = (int8_level_of(processor), fastest_f32(processor.allowed));
+    let is_used = |format: &Format| wanted == Some(CpuMath::Int8) || level.gains(*format, beside);
+    Format::ALL.into_iter().filter(is_used).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,14 +100,30 @@ mod tests {
     }
 
     #[test]
-    fn eight_bits_are_chosen_by_themselves_only_with_dot_products() {
+    fn eight_bits_are_chosen_by_themselves_only_where_a_type_of_weights_gains() {
         for &allowed in CpuLevel::ALL {
             let processor = Processor { compiled: CpuLevel::Baseline, detected: allowed, allowed };
-            let has_dots = int8_level_of(processor).has_dots();
-            assert!(fastest(processor) != CpuMath::Int8 || has_dots, "{allowed}");
-            // What belongs to a level that may not be used is not used.
             let lowered = Processor { detected: CpuLevel::ALL.last().copied().unwrap_or(allowed), ..processor };
-            assert!(lowered == processor || (!int8_level_of(lowered).has_dots() && fastest(lowered) != CpuMath::Int8), "{allowed}");
+            for processor in [processor, lowered] {
+                let formats = int8_formats(None, processor);
+                assert!(fastest(processor) != CpuMath::Int8 || !formats.is_empty(), "{processor:?}");
+                // These need dot products.
+                assert_eq!(formats.contains(&Format::Q8_0), int8_level_of(processor).has_dots(), "{processor:?}");
+                assert_eq!(int8_formats(Some(CpuMath::Int8), processor), Format::ALL, "what is wanted is done");
+            }
+            // What belongs to a level that may not be used is not used.
+            assert!(lowered == processor || !int8_level_of(lowered).has_dots(), "{allowed}");
         }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn with_avx2_alone_eight_bits_are_chosen_for_weights_of_fewer() {
+        if !Int8Level::Avx2.is_available() {
+            return;
+        }
+        let processor = Processor { compiled: CpuLevel::Baseline, detected: CpuLevel::Avx512, allowed: CpuLevel::Avx2 };
+        assert_eq!(supported(None, processor), CpuMath::Int8);
+        assert_eq!(int8_formats(None, processor), [Format::Q5_0, Format::Q4_0, Format::Q6K, Format::Q5K, Format::Q4K]);
     }
 }

@@ -4,9 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::arithmetic::{int8_level_of, level_of, supported};
+use super::arithmetic::{int8_formats, int8_level_of, level_of, supported};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::Processor;
+use atelier_core::time::WeightType;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::int8::{self, Format, Int8Level, Int8Product};
@@ -24,6 +25,8 @@ static CHOSEN: AtomicPtr<Kernels> = AtomicPtr::new(std::ptr::null_mut());
 /// The place in [`Int8Level::ALL`] of the instructions for products of eight bits, which is beyond
 /// its end where there are none.
 static INT8_LEVEL: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// The types of weights that are multiplied in eight bits: a bit for each place in [`Format::ALL`].
+static INT8_FORMATS: AtomicUsize = AtomicUsize::new(0);
 
 static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     multiply: multiply_product,
@@ -43,16 +46,44 @@ pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, processor: Processor) -> Cpu
     let kernels = level_of(used, processor).and_then(Level::kernels);
     let pointer = kernels.map_or(std::ptr::null_mut(), |kernels| std::ptr::from_ref(kernels).cast_mut());
     CHOSEN.store(pointer, Ordering::Release);
-    set_int8_level((used == CpuMath::Int8).then(|| int8_level_of(processor)));
+    set_int8((used == CpuMath::Int8).then(|| int8_level_of(processor)), &int8_formats(wanted, processor));
     let table = if kernels.is_some() { &raw const TABLE } else { std::ptr::null() };
     // SAFETY: null or a table that lives as long as the process.
     unsafe { ggml_sys::atelier_set_cpu_kernels(table) };
     if kernels.is_some() { used } else { CpuMath::Exact }
 }
 
-fn set_int8_level(level: Option<Int8Level>) {
+/// Chooses instructions for products of eight bits, and for weights of which types they are used.
+fn set_int8(level: Option<Int8Level>, formats: &[Format]) {
     let index = level.and_then(|level| Int8Level::ALL.iter().position(|it| *it == level));
     INT8_LEVEL.store(index.unwrap_or(usize::MAX), Ordering::Release);
+    INT8_FORMATS.store(formats.iter().fold(0, |bits, format| bits | bit_of(*format)), Ordering::Release);
+}
+
+const fn bit_of(format: Format) -> usize {
+    1 << format as usize
+}
+
+fn is_in_int8(format: Format) -> bool {
+    INT8_FORMATS.load(Ordering::Acquire) & bit_of(format) != 0
+}
+
+/// True where the arithmetic of eight bits is used for weights of this type.
+pub(crate) fn is_type_in_int8(weights: WeightType) -> bool {
+    is_in_int8(match weights {
+        WeightType::Q8_0 => Format::Q8_0,
+        WeightType::Q5_0 => Format::Q5_0,
+        WeightType::Q4_0 => Format::Q4_0,
+        WeightType::Q6K => Format::Q6K,
+        WeightType::Q5K => Format::Q5K,
+        WeightType::Q4K => Format::Q4K,
+        _ => return false,
+    })
+}
+
+/// True where it is used for weights of every type that can be.
+pub(crate) fn is_every_type_in_int8() -> bool {
+    Format::ALL.into_iter().all(is_in_int8)
 }
 
 /// The instructions for products of eight bits; `None` where there are none.
@@ -90,8 +121,8 @@ fn rows(raw: &atelier_rows) -> Rows {
     Rows { data: raw.data.cast(), stride: raw.stride, values }
 }
 
-/// The product in eight bits; `None` where weights are in another form, or activations are not
-/// aligned.
+/// The product in eight bits; `None` where weights are in another form, or in one that is not
+/// multiplied so, or activations are not aligned.
 fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let format = match weights.format {
@@ -105,7 +136,7 @@ fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
     };
     let values = activations.data.cast::<f32>();
     let is_f32 = activations.values == ATELIER_VALUES_F32 && values.is_aligned() && activations.stride.is_multiple_of(size_of::<f32>());
-    (is_f32 && depth.is_multiple_of(format.values())).then(|| Int8Product {
+    (is_in_int8(format) && is_f32 && depth.is_multiple_of(format.values())).then(|| Int8Product {
         weights: weights.data.cast(),
         weights_stride: weights.stride,
         format,
@@ -298,11 +329,12 @@ mod tests {
     fn a_picture_of_quantised_weights_in_eight_bits_is_the_same_at_every_level() {
         let _lock = lock_engine();
         let dir = tempfile::tempdir().unwrap();
-        let made = |files: &tiny::TinyFiles, level: Option<Int8Level>| {
-            set_int8_level(level);
+        let made_of = |files: &tiny::TinyFiles, level: Option<Int8Level>, formats: &[Format]| {
+            set_int8(level, formats);
             let mut context = open(&context_params(files)).unwrap();
             (picture(&mut context, &Recorder::default()).unwrap(), context.has_int8_weights())
         };
+        let made = |files: &tiny::TinyFiles, level: Option<Int8Level>| made_of(files, level, &Format::ALL);
         let plain = write_model(dir.path());
         let quantised = tiny::zimage(dir.path(), &tiny::Options { format: tiny::Format::GgufQ8, ..tiny::Options::default() }).unwrap();
         if set_cpu_math(Some(CpuMath::Int8), allowing(CpuLevel::Avx2)) != CpuMath::Int8 {
@@ -313,6 +345,8 @@ mod tests {
         let (in_f32, has_int8_weights) = made(&quantised, None);
         let (scalar, _) = made(&quantised, Some(Int8Level::Scalar));
         assert!(has_int8_weights && scalar != in_f32);
+        let others = Format::ALL.map(|format| if format == Format::Q8_0 { Format::Q4K } else { format });
+        assert!(made_of(&quantised, Some(Int8Level::Scalar), &others).0 == in_f32, "weights of a type that is left out");
         for level in Int8Level::ALL.into_iter().filter(|level| level.is_available()) {
             assert!(made(&quantised, Some(level)).0 == scalar, "{level:?}");
         }

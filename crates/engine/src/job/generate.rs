@@ -7,6 +7,7 @@ use super::alternative_files::other_files;
 use super::area::{AreaInput, AreaJob, composite_masked};
 use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use super::error::JobError;
+use super::int8::has_int8_products;
 use super::monitor::{JobMonitor, PicturePart};
 use super::plan::{GenerationPlan, HiresPlan};
 use super::shard::BatchShard;
@@ -114,7 +115,8 @@ impl<'a> Generator<'a> {
         let leased = self.lease()?;
         monitor.set_others(leased.others());
         let left_out = left_out_note(plan.family, leased.context().unused_tensors()).map(PictureNote::changed);
-        let (cpu_math, other_math) = shard.cpu_math(leased.context());
+        let in_int8 = || has_int8_products(self.engine, plan, shard, monitor.cancel());
+        let (cpu_math, other_math) = shard.cpu_math(leased.context(), in_int8);
         let other_math = other_math.map(PictureNote::changed);
         let mut session = Session { leased: Some(leased), vae_tiling: plan.vae_tiling, tiling_note: None };
         while let Some(index) = take() {

@@ -13,6 +13,7 @@ mod correct;
 pub(crate) mod embeddings;
 mod error;
 mod generate;
+mod int8;
 mod monitor;
 pub(crate) mod person;
 mod plan;

@@ -65,9 +65,12 @@ impl BatchShard {
 
     /// How the processor computes with this context, which is the shard's, if it is part of it and
     /// that changes the bytes; and a sentence where that is not what was asked for.
-    pub(super) fn cpu_math(&self, context: &Context) -> (Option<CpuMath>, Option<String>) {
+    /// `has_int8_products`: weights of a type that is multiplied in eight bits are among those that
+    /// can be.
+    pub(super) fn cpu_math(&self, context: &Context, has_int8_products: impl FnOnce() -> bool) -> (Option<CpuMath>, Option<String>) {
         let chosen = self.chosen_math();
-        let used = chosen.map(|math| if context.has_int8_weights() { math } else { math.without_int8_weights() });
+        let is_in_int8 = chosen == Some(CpuMath::Int8) && context.has_int8_weights() && has_int8_products();
+        let used = chosen.map(|math| if is_in_int8 { math } else { math.without_int8_weights() });
         let is_said = used != chosen && asked_cpu_math() == chosen;
         (used, is_said.then(|| tr!("engine-the-cpu-computed-with").to_owned()))
     }

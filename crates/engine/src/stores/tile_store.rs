@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::steps::StepsKey;
-use atelier_core::cpu_math::CpuMath;
 use atelier_core::paths::write_atomic_bytes;
 use atelier_core::recipe::Rgb8;
 
@@ -26,13 +25,13 @@ const MAX_BYTES: u64 = 1 << 30;
 pub(crate) struct TileStore {
     /// Its folder, and how the processor computes: other arithmetic makes other bytes. `None`:
     /// nothing is stored.
-    folder: Option<(PathBuf, CpuMath)>,
+    folder: Option<(PathBuf, &'static str)>,
 }
 
 impl TileStore {
-    /// The store of this folder, which need not be there yet.
-    pub(crate) const fn new(folder: PathBuf, cpu_math: CpuMath) -> Self {
-        Self { folder: Some((folder, cpu_math)) }
+    /// The store of this folder, which need not be there yet. `arithmetic` is a part of file names.
+    pub(crate) const fn new(folder: PathBuf, arithmetic: &'static str) -> Self {
+        Self { folder: Some((folder, arithmetic)) }
     }
 
     /// The tile of this key, where it was redrawn before.
@@ -69,8 +68,8 @@ impl TileStore {
     }
 
     fn file(&self, key: &StepsKey) -> Option<PathBuf> {
-        let (folder, cpu_math) = self.folder.as_ref()?;
-        Some(folder.join(format!("{}-{}.{ENDING}", key.hex(), cpu_math.name())))
+        let (folder, arithmetic) = self.folder.as_ref()?;
+        Some(folder.join(format!("{}-{arithmetic}.{ENDING}", key.hex())))
     }
 }
 
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn a_tile_comes_back_and_a_damaged_one_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let store = TileStore::new(folder.path().join("tiles"), CpuMath::Exact);
+        let store = TileStore::new(folder.path().join("tiles"), "exact");
         let (key, other) = (StepsKey::of_number(1), StepsKey::of_number(2));
         let tile = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
         assert_eq!(store.get(&key), None);
