@@ -219,6 +219,7 @@ mod tests {
             preload: false,
             counts_automatically: true,
             open_folds: [crate::settings::Fold::More].into(),
+            hides_side_panel: true,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },

@@ -54,6 +54,8 @@ pub struct Settings {
     /// The parts of the settings that are unfolded. None at the first start; a person who has
     /// settings keeps what was in sight before they could be folded.
     pub open_folds: BTreeSet<Fold>,
+    /// The panel on the left is hidden, also where the window has room for it.
+    pub hides_side_panel: bool,
     /// The modules that the planner leaves where they are; `None`: those that the placement's text
     /// names.
     pub pins: Option<BTreeSet<Module>>,

@@ -47,6 +47,8 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     open_folds: Option<Vec<String>>,
     #[serde(default)]
+    hides_side_panel: bool,
+    #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
     placements: Vec<StoredPlacement>,
@@ -275,6 +277,7 @@ impl From<&Settings> for StoredSettings {
             load_ahead: Some(settings.preload),
             counts_automatically: settings.counts_automatically,
             open_folds: Some(settings.open_folds.iter().map(|fold| fold_key(*fold).to_owned()).collect()),
+            hides_side_panel: settings.hides_side_panel,
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
@@ -324,6 +327,7 @@ impl StoredSettings {
             open_folds: stored
                 .open_folds
                 .map_or_else(usual_folds, |keys| FOLDS.into_iter().filter(|fold| keys.iter().any(|it| it == fold_key(*fold))).collect()),
+            hides_side_panel: stored.hides_side_panel,
             reserve: stored
                 .reserve
                 .filter(|it| it.percent <= 100)

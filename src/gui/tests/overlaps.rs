@@ -11,6 +11,7 @@ use eframe::egui::accessibility::is_input;
 use eframe::egui::accesskit::NodeId;
 use eframe::egui::{Rect, Shape, WidgetRect};
 
+use crate::gui::side_panel::{SIDE_WIDTH, SidePanel};
 use crate::gui::tests::*;
 use crate::gui::{system_fonts, theme};
 use crate::settings::Fold;
@@ -70,9 +71,15 @@ fn look_at_all(language: Language) {
     let mut look = |view: &str, studio: &mut Studio| {
         for size in room::SIZES {
             studio.harness.set_size(size.into());
-            studio.settle();
-            for fault in overlaps(studio).into_iter().chain(cut_words(studio, &words)) {
-                faults.insert(format!("{view} at {} × {}: {fault}", size[0], size[1]));
+            // In a narrow window the settings fold by themselves, and may be shown.
+            let panels: &[SidePanel] =
+                if size[0] < 2.0 * SIDE_WIDTH { &[SidePanel::Shown, SidePanel::WhereRoom] } else { &[SidePanel::WhereRoom] };
+            for panel in panels {
+                studio.app_mut().state.shared.side_panel = *panel;
+                studio.settle();
+                for fault in overlaps(studio).into_iter().chain(cut_words(studio, &words)) {
+                    faults.insert(format!("{view} at {} × {}, {panel:?}: {fault}", size[0], size[1]));
+                }
             }
         }
     };
