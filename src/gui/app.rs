@@ -254,7 +254,7 @@ impl App {
             guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
-            palette: palette::State::default(),
+            palette: palette::State::new(settings.recent_commands.clone()),
             phrases: phrases::State::new(settings.shows_phrases),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),

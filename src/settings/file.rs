@@ -239,6 +239,7 @@ mod tests {
                 own_recipe: Recipe { steps: 30, loras: vec![Lora::new("/tmp/ink.safetensors".into(), 0.5)], ..Recipe::default() },
             }),
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
+            recent_commands: vec!["create-setting-steps".into()],
             recent_models: vec![Recipe { steps: 9, ..Recipe::default() }, Recipe { guidance: 2.0, ..Recipe::default() }],
         }
     }

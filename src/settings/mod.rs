@@ -85,6 +85,8 @@ pub struct Settings {
     pub prompts: Vec<String>,
     /// The last settings of models of the person's own, the latest first.
     pub recent_models: Vec<Recipe>,
+    /// Names of the commands that were run last from the palette, the last one first.
+    pub recent_commands: Vec<String>,
 }
 
 /// The model of another studio that is in use.

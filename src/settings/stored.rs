@@ -80,6 +80,8 @@ pub(super) struct StoredSettings {
     prompts: Vec<String>,
     #[serde(default)]
     recent_models: Vec<Stored<LocalFile>>,
+    #[serde(default)]
+    recent_commands: Vec<String>,
 }
 
 /// A model of another studio. One of a studio without a name is none.
@@ -287,6 +289,7 @@ impl From<&Settings> for StoredSettings {
             studio: settings.studio.as_ref().map(StoredStudio::from),
             prompts: settings.prompts.clone(),
             recent_models: settings.recent_models.iter().map(|recipe| Stored::of(recipe, &LocalFile::of)).collect(),
+            recent_commands: settings.recent_commands.clone(),
         }
     }
 }
@@ -339,6 +342,7 @@ impl StoredSettings {
             sharing: stored.sharing.into(),
             studio,
             prompts: stored.prompts,
+            recent_commands: stored.recent_commands,
             // What is not read of one has its usual value; it is seen before anything is made with it.
             recent_models: stored.recent_models.into_iter().map(|it| it.restore(&mut |_, file| Some(file.into_path())).0).collect(),
         };
