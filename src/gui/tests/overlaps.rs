@@ -149,13 +149,14 @@ fn words_of(language: Language) -> BTreeSet<String> {
 }
 
 /// A control in sight.
-struct Control {
-    name: String,
-    widget: WidgetRect,
+pub(super) struct Control {
+    /// Its role and its name.
+    pub(super) name: String,
+    pub(super) widget: WidgetRect,
 }
 
 /// The controls of the last frame, as far as they are in sight.
-fn controls(studio: &Studio) -> Vec<Control> {
+pub(super) fn controls(studio: &Studio) -> Vec<Control> {
     let mut widgets: HashMap<NodeId, WidgetRect> = HashMap::new();
     studio.harness.ctx.viewport(|viewport| {
         for pass in [&viewport.prev_pass, &viewport.this_pass] {

@@ -107,6 +107,26 @@ fn what_the_bar_has_no_room_for_is_in_its_menu() {
 }
 
 #[test]
+fn at_the_first_start_prompt_shape_count_and_generate_are_in_sight_and_the_rest_is_lines() {
+    for size in [[1440.0, 900.0], [1024.0, 700.0]] {
+        let settings = Settings { recipe: ready(), counts_automatically: true, open_folds: [].into(), ..Settings::default() };
+        let studio = Studio::with(settings, Err("none".into()), size);
+        let controls = overlaps::controls(&studio);
+        for name in [
+            "MultilineTextInput \"Prompt\"",
+            "Button \"Shape 16:9\"",
+            "Button \"Number of pictures: 1, chosen by itself\"",
+            "Button \"Generate\"",
+        ] {
+            let control = controls.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("{size:?}: {name} is out of sight"));
+            let (all, seen) = (control.widget.rect, control.widget.interact_rect);
+            assert!(seen.area() > 0.95 * all.area(), "{size:?}: {seen:?} of {name} at {all:?}");
+        }
+        assert!(studio.sees("Sampling: 4 steps") && !studio.sees("Scheduler"), "{size:?}");
+    }
+}
+
+#[test]
 fn the_settings_fold_away_for_the_picture() {
     let mut studio = busy([1024.0, 700.0], false, 100);
     let width = |studio: &Studio| crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap().width();

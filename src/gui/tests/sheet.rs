@@ -250,6 +250,29 @@ fn the_count_beside_the_button_is_what_is_made() {
 }
 
 #[test]
+fn four_are_made_where_they_take_less_than_ten_seconds_together() {
+    for (speed, count) in [(1.0, 1), (10.0, 4)] {
+        let mut studio = board::open_board(5);
+        studio.app_mut().state.shared.counts_automatically = true;
+        studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+        studio.settle();
+        let recipe = Box::new(studio.app().state.shared.next.recipe.clone());
+        let mut estimate = times::timed_estimate(&["CPU", "GPU0", "GPU1"]);
+        for rates in estimate.rates.devices.values_mut() {
+            for class in &mut rates.classes {
+                class.per_sec *= speed;
+            }
+        }
+        studio.port.send(Event::Estimated { recipe, estimate: Ok(estimate) });
+        studio.settle();
+        studio.press(Modifiers::COMMAND, Key::Num1);
+        studio.settle();
+        assert!(has_cell(&studio, &format!("Number of pictures: {count}, chosen by itself")), "{speed} times as quick");
+        assert_eq!(studio.generate().1.batch_count, count);
+    }
+}
+
+#[test]
 fn cells_are_reached_and_used_from_the_keyboard() {
     let mut studio = studio(2);
     studio.harness.get_by_role_and_label(Role::Button, "Picture 2 of 2, seed 12").focus();
