@@ -31,6 +31,7 @@ use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
 use crate::gui::pace::{self, FramePace};
 use crate::gui::shared::{Closing, EngineJob, ErrorCard, Jobs, LanguageChoice, Screen, Shared};
+use crate::gui::side_panel::SidePanel;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
@@ -229,7 +230,7 @@ impl App {
                 theme: settings.theme,
                 language,
                 zoom: settings.zoom,
-                hides_side_panel: false,
+                side_panel: if settings.hides_side_panel { SidePanel::Hidden } else { SidePanel::default() },
             },
             notices: Notices::default(),
             closing: Closing::No,
@@ -253,7 +254,7 @@ impl App {
             guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
-            palette: palette::State::default(),
+            palette: palette::State::new(settings.recent_commands.clone()),
             phrases: phrases::State::new(settings.shows_phrases),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
@@ -384,6 +385,7 @@ impl App {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.follow_picture(ctx);
+        self.state.shared.side_panel.follow_width(ctx);
         self.with(
             ctx,
             |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, sharing, studios, .. }, context| {
@@ -599,7 +601,7 @@ impl App {
             }
             // What it means depends on the view.
             WindowCommand::Find => {}
-            WindowCommand::ToggleSidePanel => self.state.shared.hides_side_panel ^= true,
+            WindowCommand::ToggleSidePanel => self.state.shared.side_panel.toggle(ctx),
             WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;

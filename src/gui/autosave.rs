@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use eframe::egui;
 
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd, Saver};
+use crate::gui::side_panel::SidePanel;
 use crate::gui::state::State;
 use crate::settings::{ChosenStudio, Settings, WindowPlace};
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -134,6 +135,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
         recipe,
         counts_automatically,
         open_folds,
+        hides_side_panel,
         pins,
         placements,
         servers,
@@ -148,6 +150,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
         studio,
         prompts,
         recent_models,
+        recent_commands,
     } = kept;
     let shared = &state.shared;
     let next = &shared.next;
@@ -162,6 +165,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
     }
     *counts_automatically = shared.counts_automatically;
     follow(open_folds, &state.create.open_folds);
+    *hides_side_panel = shared.side_panel == SidePanel::Hidden;
     // Before they are known they are as they were.
     if let Some(known) = state.devices.known_pins()
         && pins.as_ref() != Some(known)
@@ -188,6 +192,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
         }
     }
     follow_list(prompts, state.create.prompts.prompts().iter());
+    follow(recent_commands, &state.palette.recent);
     // The built-in model has a choice of its own.
     let own_models = next.recent_recipes.recipes().iter().filter(|it| !next.is_builtin(&it.files));
     follow_list(recent_models, own_models.take(MAX_RECENT_MODELS));

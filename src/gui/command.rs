@@ -8,7 +8,7 @@ use atelier_language::tr;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
 use crate::gui::create::command::PICTURE_KEYS;
-use crate::gui::create::panel_setting::PANEL_SETTINGS;
+use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::screen::Screen;
@@ -116,6 +116,17 @@ impl Command {
             }
         }
         all
+    }
+
+    /// The name by which it is remembered over a restart, in no language. A version that names it
+    /// otherwise has forgotten it.
+    pub(crate) fn remembered_name(&self) -> String {
+        let setting = match self {
+            // Rows come and go between versions, and numbers with them.
+            Self::Create(create::Command::ShowSetting(number)) => PANEL_SETTINGS.get(*number).map(PanelSetting::id),
+            _ => None,
+        };
+        setting.map_or_else(|| format!("{self:?}"), str::to_owned)
     }
 
     /// Every command that has a key, in the order of the program.
@@ -282,6 +293,16 @@ mod tests {
             assert!(!command.label().is_empty() && !all[..at].contains(command), "{command:?}");
         }
         assert!(all.len() > 110, "{}", all.len());
+    }
+
+    #[test]
+    fn each_command_is_remembered_by_a_name_of_its_own_which_for_settings_is_no_number() {
+        let mut names: Vec<String> = Command::all().iter().map(Command::remembered_name).collect();
+        assert!(names.iter().any(|it| it == "create-setting-sampler") && !names.iter().any(|it| it.contains("ShowSetting")));
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
     }
 
     #[test]

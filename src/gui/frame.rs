@@ -9,9 +9,10 @@ use std::sync::Arc;
 use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Popup, Ui};
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::panels::{self, QUEUE_WIDTH, QueuePlace, SIDE_WIDTH};
+use crate::gui::panels::{self, QUEUE_WIDTH, QueuePlace};
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::shortcut::Shortcut;
+use crate::gui::side_panel::SIDE_WIDTH;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
@@ -68,7 +69,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if queue_place == QueuePlace::Settings && wants_setting {
         commands.push(queue::Command::Toggle);
     }
-    if !state.shared.hides_side_panel {
+    if state.shared.side_panel.is_shown(ui.ctx()) {
         Panel::left("settings")
             .resizable(false)
             .exact_size(SIDE_WIDTH)

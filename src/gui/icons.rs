@@ -75,6 +75,7 @@ pub(crate) enum Icon {
     Trash,
     Upscale,
     Scissors,
+    SidePanel,
 }
 
 impl Icon {
@@ -139,6 +140,7 @@ impl Icon {
             Self::Trash => Glyph::Trash2,
             Self::Upscale => Glyph::ImageUpscale,
             Self::Scissors => Glyph::Scissors,
+            Self::SidePanel => Glyph::PanelLeft,
         }
     }
 }

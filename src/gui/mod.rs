@@ -50,6 +50,7 @@ pub mod screen;
 pub mod shared;
 pub mod sharing;
 mod shortcut;
+mod side_panel;
 pub mod state;
 pub mod studios;
 pub mod styles;

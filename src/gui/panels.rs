@@ -4,11 +4,10 @@
 use eframe::egui::{Area, Context, Frame, Id, Margin, Order, Rect, Stroke, Ui};
 
 use crate::gui::shared::Screen;
+use crate::gui::side_panel::SIDE_WIDTH;
 use crate::gui::state::State;
 use crate::gui::theme;
 
-/// Width of the panel on the left, in points.
-pub(crate) const SIDE_WIDTH: f32 = 344.0;
 /// Width of the queue's panel, in points; it fits into the place of the one on the left.
 pub(crate) const QUEUE_WIDTH: f32 = 336.0;
 /// Width of the panel of layers, in points.
@@ -36,7 +35,7 @@ impl QueuePlace {
         let is_crowded = ctx.content_rect().width() < SIDE_WIDTH + QUEUE_WIDTH + MIN_VIEW_WIDTH;
         match state.shared.screen {
             _ if !state.queue.is_open => Self::Closed,
-            _ if is_crowded && !state.shared.hides_side_panel => Self::Settings,
+            _ if is_crowded && state.shared.side_panel.is_shown(ctx) => Self::Settings,
             Screen::Create => Self::Over,
             Screen::Devices | Screen::Models | Screen::Gallery => Self::Beside,
         }

@@ -12,6 +12,7 @@ use crate::gui::create::progress::Progress;
 use crate::gui::devices::board::Remedy;
 pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
+use crate::gui::side_panel::SidePanel;
 use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe, Seed};
@@ -67,8 +68,8 @@ pub struct Shared {
     pub language: LanguageChoice,
     /// Size of everything in the window.
     pub zoom: Zoom,
-    /// The panel at the left is put away.
-    pub hides_side_panel: bool,
+    /// What a person wants of the panel on the left.
+    pub(crate) side_panel: SidePanel,
 }
 
 impl Shared {

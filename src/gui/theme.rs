@@ -187,6 +187,14 @@ pub fn accented<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     .inner
 }
 
+/// Draws buttons in grey, also among those in the accent: what is disabled is nothing to do next, and
+/// faded words on the accent cannot be read.
+pub fn without_accent(ui: &mut Ui) {
+    if ui.visuals().widgets.inactive.weak_bg_fill == palette(ui).accent {
+        ui.visuals_mut().widgets = ui.ctx().global_style().visuals.widgets.clone();
+    }
+}
+
 /// Bold text for a painter.
 #[must_use]
 pub fn bold_job(text: &str, size: f32, color: Color32) -> LayoutJob {
@@ -260,7 +268,9 @@ fn apply_style(style: &mut Style, theme: Theme, palette: Palette) {
     spacing.icon_spacing = 6.0;
     spacing.tooltip_width = 320.0;
     spacing.combo_height = 320.0;
-    spacing.scroll = style::ScrollStyle { floating: true, bar_width: 8.0, ..style::ScrollStyle::floating() };
+    // Less than lies between the edge of a row and its words, or they could not be read.
+    let fade = style::ScrollFadeStyle { strength: 0.3, size: 8.0 };
+    spacing.scroll = style::ScrollStyle { floating: true, bar_width: 8.0, fade, ..style::ScrollStyle::floating() };
     style.interaction.tooltip_delay = 0.45;
     style.interaction.selectable_labels = false;
     style.animation_time = 0.1;
@@ -309,7 +319,7 @@ fn visuals(theme: Theme, palette: Palette) -> Visuals {
     visuals.handle_shape = style::HandleShape::Circle;
     visuals.indent_has_left_vline = false;
     visuals.text_cursor.stroke = Stroke::new(1.5, palette.accent);
-    visuals.disabled_alpha = 0.45;
+    visuals.disabled_alpha = 0.6;
     visuals
 }
 
@@ -412,6 +422,27 @@ mod tests {
             }
             // The handle of a slider is as dark as its rail, and has a line of text's colour round it.
             assert!(contrast(palette.text, palette.edge) >= 3.0, "{theme:?}: handle: {}", contrast(palette.text, palette.edge));
+        }
+    }
+
+    #[test]
+    fn what_is_disabled_or_lies_at_the_end_of_a_list_can_be_read() {
+        let ctx = Context::default();
+        install(&ctx);
+        for (theme, palette) in [(Theme::Dark, DARK), (Theme::Light, LIGHT)] {
+            let style = ctx.style_of(theme);
+            let fade = style.spacing.scroll.fade;
+            // Between the words of a row and its edge.
+            let margin = (style.spacing.interact_size.y - BODY) / 2.0;
+            let faded = fade.strength * (1.0 - margin / fade.size).max(0.0);
+            for ground in [palette.canvas, palette.panel, palette.raised] {
+                let seen = |colour: Color32, ground: Color32| ground.blend(style.visuals.disable(colour));
+                let fill = seen(palette.control, ground);
+                let disabled = contrast(seen(palette.text, fill), fill);
+                assert!(disabled >= 3.0, "{theme:?}: a disabled button on {ground:?}: {disabled}");
+                let last = contrast(palette.weak.blend(ground.gamma_multiply(faded)), ground);
+                assert!(last >= 4.5, "{theme:?}: the last row on {ground:?}: {last}");
+            }
         }
     }
 

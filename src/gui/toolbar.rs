@@ -105,6 +105,9 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             + queue_words(state).map_or(0.0, |words| text_width(ui, &words, theme::BODY) + SPACE);
         let button_width = |words: &str| text_width(ui, words, theme::BODY) + 2.0 * (GAP + ui.spacing().button_padding.x);
         let always = always + sharing_words(state).map_or(0.0, button_width);
+        // Where the panel is shown, its own room is worth more than a button.
+        let is_folded = !state.shared.side_panel.is_shown(ui.ctx());
+        let always = always + if is_folded { ROW_HEIGHT + SPACE } else { 0.0 };
         let coming = downloads_words(state).map_or(0.0, |words| button_width(&words));
         let has_tabs = tabs + always + TAB_MARGIN <= size.x;
         let tabs = if has_tabs { tabs + TAB_MARGIN } else { PERCENT_WIDTH + 2.0 * SPACE };
@@ -124,6 +127,9 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         }
         let left = |ui: &mut Ui| {
+            if is_folded {
+                icon_button(ui, state, commands, Icon::SidePanel, WindowCommand::ToggleSidePanel);
+            }
             if has_tabs {
                 screens(ui, state, commands);
             } else {

@@ -213,7 +213,13 @@ pub(crate) fn command_control(
     let command = command.into();
     let enabled = command.enabled(state);
     let hover = tooltip(ui.ctx(), &command);
-    let response = ui.add_enabled_ui(enabled.is_ok(), control).inner;
+    let draw = |ui: &mut Ui| {
+        if enabled.is_err() {
+            theme::without_accent(ui);
+        }
+        control(ui)
+    };
+    let response = ui.add_enabled_ui(enabled.is_ok(), draw).inner;
     let response = match enabled {
         Ok(()) => response.on_hover_text(hover),
         Err(reason) => response.on_disabled_hover_text(format!("{hover}\n{reason}")),

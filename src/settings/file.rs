@@ -219,6 +219,7 @@ mod tests {
             preload: false,
             counts_automatically: true,
             open_folds: [crate::settings::Fold::More].into(),
+            hides_side_panel: true,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
@@ -238,6 +239,7 @@ mod tests {
                 own_recipe: Recipe { steps: 30, loras: vec![Lora::new("/tmp/ink.safetensors".into(), 0.5)], ..Recipe::default() },
             }),
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
+            recent_commands: vec!["create-setting-steps".into()],
             recent_models: vec![Recipe { steps: 9, ..Recipe::default() }, Recipe { guidance: 2.0, ..Recipe::default() }],
         }
     }

@@ -54,6 +54,8 @@ pub struct Settings {
     /// The parts of the settings that are unfolded. None at the first start; a person who has
     /// settings keeps what was in sight before they could be folded.
     pub open_folds: BTreeSet<Fold>,
+    /// The panel on the left is hidden, also where the window has room for it.
+    pub hides_side_panel: bool,
     /// The modules that the planner leaves where they are; `None`: those that the placement's text
     /// names.
     pub pins: Option<BTreeSet<Module>>,
@@ -83,6 +85,8 @@ pub struct Settings {
     pub prompts: Vec<String>,
     /// The last settings of models of the person's own, the latest first.
     pub recent_models: Vec<Recipe>,
+    /// Names of the commands that were run last from the palette, the last one first.
+    pub recent_commands: Vec<String>,
 }
 
 /// The model of another studio that is in use.

@@ -47,6 +47,8 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     open_folds: Option<Vec<String>>,
     #[serde(default)]
+    hides_side_panel: bool,
+    #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
     placements: Vec<StoredPlacement>,
@@ -78,6 +80,8 @@ pub(super) struct StoredSettings {
     prompts: Vec<String>,
     #[serde(default)]
     recent_models: Vec<Stored<LocalFile>>,
+    #[serde(default)]
+    recent_commands: Vec<String>,
 }
 
 /// A model of another studio. One of a studio without a name is none.
@@ -275,6 +279,7 @@ impl From<&Settings> for StoredSettings {
             load_ahead: Some(settings.preload),
             counts_automatically: settings.counts_automatically,
             open_folds: Some(settings.open_folds.iter().map(|fold| fold_key(*fold).to_owned()).collect()),
+            hides_side_panel: settings.hides_side_panel,
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
@@ -284,6 +289,7 @@ impl From<&Settings> for StoredSettings {
             studio: settings.studio.as_ref().map(StoredStudio::from),
             prompts: settings.prompts.clone(),
             recent_models: settings.recent_models.iter().map(|recipe| Stored::of(recipe, &LocalFile::of)).collect(),
+            recent_commands: settings.recent_commands.clone(),
         }
     }
 }
@@ -324,6 +330,7 @@ impl StoredSettings {
             open_folds: stored
                 .open_folds
                 .map_or_else(usual_folds, |keys| FOLDS.into_iter().filter(|fold| keys.iter().any(|it| it == fold_key(*fold))).collect()),
+            hides_side_panel: stored.hides_side_panel,
             reserve: stored
                 .reserve
                 .filter(|it| it.percent <= 100)
@@ -335,6 +342,7 @@ impl StoredSettings {
             sharing: stored.sharing.into(),
             studio,
             prompts: stored.prompts,
+            recent_commands: stored.recent_commands,
             // What is not read of one has its usual value; it is seen before anything is made with it.
             recent_models: stored.recent_models.into_iter().map(|it| it.restore(&mut |_, file| Some(file.into_path())).0).collect(),
         };

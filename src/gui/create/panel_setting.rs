@@ -81,6 +81,11 @@ impl PanelSetting {
         language::text(self.row)
     }
 
+    /// Its name in no language.
+    pub(crate) const fn id(&self) -> &'static str {
+        self.label
+    }
+
     /// Label and tooltip of the command that shows it.
     pub(crate) fn words(&self) -> (&'static str, &'static str) {
         (language::text(self.label), language::text(self.names))

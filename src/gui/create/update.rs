@@ -131,7 +131,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::CancelJob(id) => cancel(id, context),
         Command::ClearQueue => context.queue.send(QueueRequest::CancelWaiting),
-        Command::FocusPrompt => state.focus_prompt = true,
+        Command::FocusPrompt => focus_prompt(state, context),
         Command::TypePrompt(words) => {
             let prompt = &mut context.shared.next.recipe.prompt;
             if !prompt.is_empty() && !prompt.ends_with(char::is_whitespace) {
@@ -139,7 +139,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
             prompt.push_str(&words);
             prompt_field::put_caret_at_end(context.egui, prompt);
-            state.focus_prompt = true;
+            focus_prompt(state, context);
         }
         Command::ChangeRecipe(recipe) => context.shared.next.recipe = *recipe,
         Command::ResetSettings => {
@@ -154,7 +154,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ShowSetting(number) => {
             if let Some(setting) = PANEL_SETTINGS.get(number) {
                 context.shared.screen = Screen::Create;
-                context.shared.hides_side_panel = false;
+                context.shared.side_panel.show(context.egui);
                 state.wanted_setting = Some(number);
                 state.open_folds.insert(setting.fold);
                 widgets::want_row(context.egui, setting.row());
@@ -208,7 +208,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::UsePrompt(prompt) => {
             context.shared.next.recipe.prompt = prompt;
-            state.focus_prompt = true;
+            focus_prompt(state, context);
         }
         Command::SearchPrompts(text) => state.prompts.search = text,
         Command::TakeImage(image) => context.run(
@@ -360,6 +360,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SetView(view) => state.view = view,
     }
+}
+
+/// Moves the keyboard into the prompt, wherever that is.
+fn focus_prompt(state: &mut State, context: &mut Context<'_>) {
+    context.shared.side_panel.show(context.egui);
+    state.focus_prompt = true;
 }
 
 /// Makes the picture of an example: the one that was shown, where it has a seed, else as many as the

@@ -40,6 +40,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.mode = Mode::Grid;
             state.focus_search = true;
             context.shared.screen = Screen::Gallery;
+            context.shared.side_panel.show(context.egui);
         }
         Command::SetSearch(text) => {
             state.search.text = text;

@@ -197,6 +197,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::FocusSearch => {
             state.focus_search = true;
             context.shared.screen = Screen::Models;
+            context.shared.side_panel.show(context.egui);
         }
         Command::SetSearch(text) => {
             (state.search, state.hub) = (text, HubPage::default());

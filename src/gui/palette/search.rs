@@ -19,22 +19,26 @@ pub(crate) struct Found {
 pub(crate) fn found(state: &State, search: &str) -> Vec<Found> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let all = Command::all();
-    let rank = |(index, command): (usize, &Command)| {
+    let recent = &state.palette.recent;
+    let recency = |command: &Command| {
+        let name = command.remembered_name();
+        recent.iter().position(|it| *it == name).unwrap_or(usize::MAX)
+    };
+    let rank = |command: &Command| {
         let label = command.label().to_lowercase();
         let begins = words.first().is_none_or(|word| label.split_whitespace().any(|part| part.starts_with(word.as_str())));
         let holds = |text: &str| words.iter().all(|word| text.contains(word.as_str()));
         let is_match = || holds(&format!("{label} {} {}", command.tooltip().to_lowercase(), synonyms(command)));
-        let recency = state.palette.recent.iter().position(|it| *it == index).unwrap_or(usize::MAX);
         // As one word of the list, a name that others use is as good as the own one.
         let is_known_as = words.len() == 1 && words.first().is_some_and(|word| synonyms(command).split(' ').any(|it| it == word));
         (holds(&label) || is_match()).then_some((
             command.enabled(state).is_err(),
             !(begins || is_known_as),
             !(holds(&label) || is_known_as),
-            recency,
+            recency(command),
         ))
     };
-    let mut found: Vec<_> = all.iter().enumerate().filter_map(|(index, command)| Some((rank((index, command))?, index))).collect();
+    let mut found: Vec<_> = all.iter().enumerate().filter_map(|(index, command)| Some((rank(command)?, index))).collect();
     found.sort_unstable();
     let name = |command: &Command| {
         let is_alone = all.iter().filter(|it| it.label() == command.label()).count() == 1;

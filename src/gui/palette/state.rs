@@ -11,15 +11,22 @@ pub struct State {
     pub search: String,
     /// Index of the chosen command among those found.
     pub chosen: usize,
-    /// Indices among all commands of those that were run from here, the last one first.
-    pub recent: Vec<usize>,
+    /// Names by which the commands are remembered that were run from here, the last one first.
+    pub recent: Vec<String>,
     /// The list of keys is shown.
     pub shows_shortcuts: bool,
 }
 
 impl State {
-    /// Takes note that the command of this index was run.
-    pub(crate) fn remember(&mut self, command: usize) {
+    /// The state at the start, with what was run in earlier sessions.
+    #[must_use]
+    pub fn new(mut recent: Vec<String>) -> Self {
+        recent.truncate(MAX_RECENT);
+        Self { recent, ..Self::default() }
+    }
+
+    /// Takes note that the command of this name was run.
+    pub(crate) fn remember(&mut self, command: String) {
         self.recent.retain(|it| *it != command);
         self.recent.insert(0, command);
         self.recent.truncate(MAX_RECENT);

@@ -15,7 +15,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Run(index) => {
             state.is_open = false;
             if let Some(command) = command::Command::all().into_iter().nth(index) {
-                state.remember(index);
+                state.remember(command.remembered_name());
                 context.follow_up(command);
             }
         }

@@ -94,7 +94,7 @@ fn subject<'a>(create: &'a create::State, shared: &Shared) -> Option<&'a Session
 fn wanted(state: &mut State, picture: &SessionPicture, context: &Context<'_>) -> Option<PhraseOfPicture> {
     state.asked.take_if(|asked| asked.picture != picture.id);
     let has_rested = state.rests.has_come(context.egui);
-    let is_in_sight = !context.shared.hides_side_panel;
+    let is_in_sight = context.shared.side_panel.is_shown(context.egui);
     let pointed = state.pointed.clone().filter(|phrase| has_rested && is_in_sight && phrase.words(&picture.recipe.prompt).is_some());
     pointed.map(|phrase| PhraseOfPicture { picture: picture.id, phrase }).or_else(|| state.asked.clone())
 }

@@ -1,5 +1,6 @@
 //! The Create view, used as a person uses it: prompt, model, queue, pictures, closing.
 
+use crate::gui::side_panel::SidePanel;
 use crate::gui::tests::*;
 use atelier_core::canvas::PixelRect;
 use atelier_library::ModelCard;
@@ -836,10 +837,10 @@ fn a_setting_that_is_asked_for_comes_into_sight_wherever_it_was() {
     // The last row of a part that is folded, and one far above it.
     find_setting(&mut studio, "xformers", "Attention");
     find_setting(&mut studio, "karras", "Scheduler");
-    studio.app_mut().state.shared.hides_side_panel = true;
+    studio.app_mut().state.shared.side_panel = SidePanel::Hidden;
     studio.harness.run_ok();
     find_setting(&mut studio, "xformers", "Attention");
-    assert!(!studio.app().state.shared.hides_side_panel);
+    assert_ne!(studio.app().state.shared.side_panel, SidePanel::Hidden);
     // In a narrow window the queue lies in the place of the settings.
     studio.app_mut().state.queue.is_open = true;
     studio.harness.run_ok();

@@ -190,6 +190,27 @@ fn a_colour_as_dark_as_the_panel_has_the_edge_of_other_controls() {
 }
 
 #[test]
+fn a_button_in_the_accent_is_grey_until_it_can_be_pressed() {
+    let mut studio = Studio::open(ready());
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("compare settings".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    let ground = |studio: &Studio| {
+        let button = studio.harness.get_by_role_and_label(Role::Button, "Generate sheet").rect().expand(2.0);
+        let grounds = studio.harness.output().shapes.iter().rev().filter_map(|it| match &it.shape {
+            egui::Shape::Rect(shape) if button.contains_rect(shape.rect) && shape.fill.a() > 0 => Some(shape.fill.to_array()),
+            _ => None,
+        });
+        grounds.into_iter().next().unwrap()
+    };
+    let is_grey = |[red, green, blue, _]: [u8; 4]| red.abs_diff(green) <= 4 && green.abs_diff(blue) <= 4;
+    assert!(is_grey(ground(&studio)), "there is no axis yet: {:?}", ground(&studio));
+    studio.fill("X axis", "steps=4,8");
+    assert!(!is_grey(ground(&studio)), "{:?}", ground(&studio));
+}
+
+#[test]
 fn a_picture_of_the_strip_says_its_prompt_to_who_does_not_see_it() {
     let mut studio = Studio::open(Recipe { prompt: format!("a red hut, {}", "pines and ".repeat(40)), ..ready() });
     studio.make(7);

@@ -166,6 +166,9 @@ fn what_becomes_of_a_candidate_is_decided_on_the_picture() {
     studio.picture(job, 0, seed_of(&recipe));
     studio.done(job);
     studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
+    let seed = format!("seed {}", seed_of(&recipe));
+    let cells = studio.harness.query_all_by_label_contains(&seed).filter(|it| it.accesskit_node().role() == Role::Button);
+    assert_eq!(cells.count(), 1, "it is in the strip once");
     let picture = egui::Rect::from_two_pos(studio.on_screen(0.0, 0.0), studio.on_screen(64.0, 64.0));
     for name in ["Accept", "Discard"] {
         let button = studio.harness.get_by_role_and_label(Role::Button, name).rect();

@@ -11,6 +11,7 @@ use eframe::egui::accessibility::is_input;
 use eframe::egui::accesskit::NodeId;
 use eframe::egui::{Rect, Shape, WidgetRect};
 
+use crate::gui::side_panel::{SIDE_WIDTH, SidePanel};
 use crate::gui::tests::*;
 use crate::gui::{system_fonts, theme};
 use crate::settings::Fold;
@@ -70,9 +71,15 @@ fn look_at_all(language: Language) {
     let mut look = |view: &str, studio: &mut Studio| {
         for size in room::SIZES {
             studio.harness.set_size(size.into());
-            studio.settle();
-            for fault in overlaps(studio).into_iter().chain(cut_words(studio, &words)) {
-                faults.insert(format!("{view} at {} × {}: {fault}", size[0], size[1]));
+            // In a narrow window the settings fold by themselves, and may be shown.
+            let panels: &[SidePanel] =
+                if size[0] < 2.0 * SIDE_WIDTH { &[SidePanel::Shown, SidePanel::WhereRoom] } else { &[SidePanel::WhereRoom] };
+            for panel in panels {
+                studio.app_mut().state.shared.side_panel = *panel;
+                studio.settle();
+                for fault in overlaps(studio).into_iter().chain(cut_words(studio, &words)) {
+                    faults.insert(format!("{view} at {} × {}, {panel:?}: {fault}", size[0], size[1]));
+                }
             }
         }
     };
@@ -142,13 +149,14 @@ fn words_of(language: Language) -> BTreeSet<String> {
 }
 
 /// A control in sight.
-struct Control {
-    name: String,
-    widget: WidgetRect,
+pub(super) struct Control {
+    /// Its role and its name.
+    pub(super) name: String,
+    pub(super) widget: WidgetRect,
 }
 
 /// The controls of the last frame, as far as they are in sight.
-fn controls(studio: &Studio) -> Vec<Control> {
+pub(super) fn controls(studio: &Studio) -> Vec<Control> {
     let mut widgets: HashMap<NodeId, WidgetRect> = HashMap::new();
     studio.harness.ctx.viewport(|viewport| {
         for pass in [&viewport.prev_pass, &viewport.this_pass] {

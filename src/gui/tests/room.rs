@@ -29,6 +29,17 @@ fn bar_left(studio: &Studio) -> f32 {
     first.map(|it| it.rect().left() - 4.0).fold(f32::INFINITY, f32::min)
 }
 
+fn has_settings(studio: &Studio) -> bool {
+    studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_some()
+}
+
+/// Shows the settings where they fold by themselves.
+fn show_settings(studio: &mut Studio) {
+    if !has_settings(studio) {
+        studio.press(Modifiers::COMMAND, Key::B);
+    }
+}
+
 /// Buttons whose middle is in this rectangle.
 fn buttons_in(studio: &Studio, area: egui::Rect) -> Vec<(String, egui::Rect)> {
     let found = studio.harness.query_all_by_role(Role::Button);
@@ -86,6 +97,7 @@ fn what_the_bar_has_no_room_for_is_in_its_menu() {
         assert!(studio.harness.query_by_role_and_label(Role::Button, words).is_some(), "{words}");
     }
     let mut studio = busy([640.0, 480.0], false, 100);
+    show_settings(&mut studio);
     let view =
         studio.harness.query_all_by_role(Role::Button).find(|it| it.accesskit_node().label().is_some_and(|it| it.starts_with("View: ")));
     view.unwrap().click();
@@ -95,15 +107,83 @@ fn what_the_bar_has_no_room_for_is_in_its_menu() {
 }
 
 #[test]
+fn at_the_first_start_prompt_shape_count_and_generate_are_in_sight_and_the_rest_is_lines() {
+    for size in [[1440.0, 900.0], [1024.0, 700.0]] {
+        let settings = Settings { recipe: ready(), counts_automatically: true, open_folds: [].into(), ..Settings::default() };
+        let studio = Studio::with(settings, Err("none".into()), size);
+        let controls = overlaps::controls(&studio);
+        for name in [
+            "MultilineTextInput \"Prompt\"",
+            "Button \"Shape 16:9\"",
+            "Button \"Number of pictures: 1, chosen by itself\"",
+            "Button \"Generate\"",
+        ] {
+            let control = controls.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("{size:?}: {name} is out of sight"));
+            let (all, seen) = (control.widget.rect, control.widget.interact_rect);
+            assert!(seen.area() > 0.95 * all.area(), "{size:?}: {seen:?} of {name} at {all:?}");
+        }
+        assert!(studio.sees("Sampling: 4 steps") && !studio.sees("Scheduler"), "{size:?}");
+    }
+}
+
+#[test]
 fn the_settings_fold_away_for_the_picture() {
-    let mut studio = busy([1024.0, 700.0], false, 150);
+    let mut studio = busy([1024.0, 700.0], false, 100);
     let width = |studio: &Studio| crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap().width();
     let before = width(&studio);
     studio.press(Modifiers::COMMAND, Key::B);
-    assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_none());
+    assert!(!has_settings(&studio));
     assert!((width(&studio) - before - 344.0).abs() < 1.0);
+    // The bar has a button for what is not in sight.
+    studio.click("Hide or show the settings");
+    assert!(has_settings(&studio));
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Hide or show the settings").is_none());
+}
+
+#[test]
+fn the_settings_fold_by_themselves_where_they_would_take_half_of_the_window() {
+    let mut studio = busy([1024.0, 700.0], false, 150);
+    assert!(!has_settings(&studio));
+    studio.click("Hide or show the settings");
+    assert!(has_settings(&studio));
     studio.press(Modifiers::COMMAND, Key::B);
-    assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_some());
+    assert!(!has_settings(&studio));
+    // A fold that came by itself is nobody's choice.
+    assert!(!studio.app().settings().hides_side_panel);
+    studio.harness.set_size([900.0, 700.0].into());
+    studio.harness.run_ok();
+    assert!(has_settings(&studio));
+    studio.harness.set_size([640.0, 480.0].into());
+    studio.harness.run_ok();
+    assert!(!has_settings(&studio));
+    // What is asked for comes into sight, and folds again with the next narrow window.
+    studio.press(Modifiers::COMMAND, Key::L);
+    assert!(has_settings(&studio) && studio.harness.ctx.text_edit_focused());
+    studio.harness.set_size([1440.0, 900.0].into());
+    studio.harness.run_ok();
+    studio.harness.set_size([600.0, 900.0].into());
+    studio.harness.run_ok();
+    assert!(!has_settings(&studio));
+}
+
+#[test]
+fn settings_that_a_person_hid_stay_hidden_over_a_restart_until_something_in_them_is_asked_for() {
+    let mut studio = busy([1440.0, 900.0], false, 100);
+    studio.press(Modifiers::COMMAND, Key::B);
+    let kept = studio.app().settings();
+    assert!(kept.hides_side_panel);
+    let mut studio = Studio::with(kept, Err("none".into()), [1440.0, 900.0]);
+    assert!(!has_settings(&studio));
+    for screen in [Screen::Gallery, Screen::Models] {
+        studio.press(Modifiers::COMMAND, screen.shortcut().keys.logical_key);
+        studio.press(Modifiers::COMMAND, Key::F);
+        assert!(studio.harness.ctx.text_edit_focused(), "{}", screen.label());
+        studio.press(Modifiers::COMMAND, Key::B);
+        assert!(studio.app().settings().hides_side_panel);
+    }
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::L);
+    assert!(has_settings(&studio) && !studio.app().settings().hides_side_panel);
 }
 
 /// Where the picture lies on the screen: that of the canvas, where one is edited.
@@ -181,6 +261,7 @@ fn the_button_that_makes_pictures_is_whole_at_five_sizes() {
             }
             let mut studio = Studio::sized(recipe, size);
             studio.harness.run_ok();
+            show_settings(&mut studio);
             let button = studio.harness.get_by_role_and_label(Role::Button, "Generate").rect();
             let window = studio.harness.ctx.content_rect();
             assert!(window.contains_rect(button), "{size:?} with {files} files: {button:?}");
@@ -193,6 +274,7 @@ fn the_button_that_makes_pictures_is_whole_at_five_sizes() {
 fn the_options_of_a_brush_have_room_at_five_sizes() {
     for size in SIZES {
         let mut studio = busy(size, false, 100);
+        show_settings(&mut studio);
         studio.press(Modifiers::NONE, Key::B);
         studio.until("the canvas", |app| app.state.canvas.edited().is_some());
         for key in [Key::B, Key::M, Key::E] {

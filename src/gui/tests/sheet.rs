@@ -250,6 +250,50 @@ fn the_count_beside_the_button_is_what_is_made() {
 }
 
 #[test]
+fn small_cells_have_all_their_buttons_in_several_rows() {
+    for (size, count) in [([1024.0, 700.0], 8), ([1440.0, 900.0], 2)] {
+        let mut studio = Studio::sized(Recipe { batch_count: count, ..ready() }, size);
+        let (job, ..) = studio.generate();
+        fill(&mut studio, job, count, 11);
+        let name = format!("Picture 2 of {count}, seed 12");
+        point_at(&mut studio, &name);
+        let place = cell(&studio, &name);
+        let buttons = studio.harness.query_all_by_role(Role::Button).map(|it| it.rect());
+        let mut rows: Vec<i32> =
+            buttons.filter(|rect| place.contains_rect(*rect) && rect.height() < 30.0).map(|rect| rect.top() as i32).collect();
+        assert_eq!(rows.len(), 6, "{size:?}: {place:?}");
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len() > 1, place.width() < 200.0, "{size:?}: {place:?}");
+        click_on(&mut studio, &name, "Pick");
+        assert!(has_cell(&studio, &format!("{name}, picked")));
+    }
+}
+
+#[test]
+fn four_are_made_where_they_take_less_than_ten_seconds_together() {
+    for (speed, count) in [(1.0, 1), (10.0, 4)] {
+        let mut studio = board::open_board(5);
+        studio.app_mut().state.shared.counts_automatically = true;
+        studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+        studio.settle();
+        let recipe = Box::new(studio.app().state.shared.next.recipe.clone());
+        let mut estimate = times::timed_estimate(&["CPU", "GPU0", "GPU1"]);
+        for rates in estimate.rates.devices.values_mut() {
+            for class in &mut rates.classes {
+                class.per_sec *= speed;
+            }
+        }
+        studio.port.send(Event::Estimated { recipe, estimate: Ok(estimate) });
+        studio.settle();
+        studio.press(Modifiers::COMMAND, Key::Num1);
+        studio.settle();
+        assert!(has_cell(&studio, &format!("Number of pictures: {count}, chosen by itself")), "{speed} times as quick");
+        assert_eq!(studio.generate().1.batch_count, count);
+    }
+}
+
+#[test]
 fn cells_are_reached_and_used_from_the_keyboard() {
     let mut studio = studio(2);
     studio.harness.get_by_role_and_label(Role::Button, "Picture 2 of 2, seed 12").focus();

@@ -222,6 +222,18 @@ fn the_palette_begins_with_what_was_run_last_and_tells_equal_names_apart() {
     studio.press(Modifiers::NONE, Key::Enter);
     assert_eq!(studio.app().state.shared.theme, ThemeChoice::Light);
     assert_eq!(names(&studio)[0], "Light theme");
+
+    // A setting too, and after a restart.
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("setting scheduler");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    let last = names(&studio)[..2].to_vec();
+    assert!(last[0].contains("cheduler") && last[1] == "Light theme", "{last:?}");
+    let kept =
+        Settings { recent_commands: [studio.app().settings().recent_commands, vec!["no more".into()]].concat(), ..Settings::default() };
+    let studio = Studio::with(kept, Err("none".into()), [1440.0, 900.0]);
+    assert_eq!(names(&studio)[..2], last);
 }
 
 #[test]

@@ -26,8 +26,10 @@ use atelier_core::recipe::SeedNumber;
 
 /// Space between the sheet and the edges of its room, in points.
 const MARGIN: f32 = 14.0;
-/// Width from which a cell has room for its buttons, in points.
-const MIN_BUTTONS_WIDTH: f32 = 210.0;
+/// How many buttons stand in a row on a cell: as many as it has room for.
+const BUTTONS_IN_ROW: [usize; 3] = [6, 3, 2];
+/// Space that a cell keeps beside its buttons, and below them, in points.
+const BUTTONS_MARGIN: Vec2 = vec2(26.0, 8.0);
 
 /// Draws the sheet.
 pub(crate) fn sheet_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -156,11 +158,8 @@ fn marks(ui: &Ui, state: &State, picture: &SessionPicture, rect: Rect) {
     }
 }
 
-/// Draws the buttons of a picture at the bottom of its cell.
+/// Draws the buttons of a picture at the bottom of its cell, in several rows where that is narrow.
 fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, id: SessionPictureId, rect: Rect) {
-    if rect.width() < MIN_BUTTONS_WIDTH {
-        return;
-    }
     let all: [(Icon, command::Command); 6] = [
         (Icon::Star, Command::TogglePick.into()),
         (Icon::Variations, Command::NearSeeds.into()),
@@ -170,24 +169,33 @@ fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, id: SessionPictu
         (Icon::Trash, Command::Trash.into()),
     ];
     let (gap, pad) = (4.0, 4.0);
-    let width = all.len() as f32 * (ROW_HEIGHT + gap) - gap + 2.0 * pad;
-    let bar = Rect::from_center_size(rect.center_bottom() - vec2(0.0, ROW_HEIGHT / 2.0 + 12.0), vec2(width, ROW_HEIGHT + 2.0 * pad));
+    let length = |buttons: usize| buttons as f32 * (ROW_HEIGHT + gap) - gap + 2.0 * pad;
+    let size_of = |columns: usize| vec2(length(columns), length(all.len().div_ceil(columns)));
+    let has_room = |columns: &usize| {
+        let needed = size_of(*columns) + BUTTONS_MARGIN;
+        needed.x <= rect.width() && needed.y <= rect.height()
+    };
+    let Some(columns) = BUTTONS_IN_ROW.into_iter().find(has_room) else { return };
+    let size = size_of(columns);
+    let bar = Rect::from_center_size(rect.center_bottom() - vec2(0.0, size.y / 2.0 + BUTTONS_MARGIN.y), size);
     let palette = theme::palette(ui);
     ui.painter().rect_filled(bar, f32::from(theme::RADIUS), palette.raised);
     ui.painter().rect_stroke(bar, f32::from(theme::RADIUS), Stroke::new(1.0, palette.line), StrokeKind::Inside);
     ui.scope_builder(UiBuilder::new().max_rect(bar.shrink(pad)).id_salt(("buttons", id.0)), |ui| {
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = gap;
-            for (icon, command) in all {
-                let label = command.label();
-                let mut pressed = Commands::default();
-                command_control(ui, state, &mut pressed, command, |ui| bare_icon(ui, icon, label));
-                for command in pressed.into_vec() {
-                    commands.push(Command::PointAt(Some(id)));
-                    commands.push(command);
+        ui.spacing_mut().item_spacing = Vec2::splat(gap);
+        for row in all.chunks(columns) {
+            ui.horizontal(|ui| {
+                for (icon, command) in row {
+                    let label = command.label();
+                    let mut pressed = Commands::default();
+                    command_control(ui, state, &mut pressed, command.clone(), |ui| bare_icon(ui, *icon, label));
+                    for command in pressed.into_vec() {
+                        commands.push(Command::PointAt(Some(id)));
+                        commands.push(command);
+                    }
                 }
-            }
-        });
+            });
+        }
     });
 }
 
