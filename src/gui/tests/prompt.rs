@@ -290,6 +290,20 @@ fn choose_family(studio: &mut Studio, family: &str) {
     studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
 }
 
+#[test]
+fn the_negative_prompt_counts_without_guidance_where_prompts_are_joined() {
+    let mut studio = Studio::open(Recipe { guidance: 1.0, negative_prompt: "fog".into(), ..ready() });
+    let mut says_so = |family: &str, prompt: &str| {
+        choose_family(&mut studio, family);
+        studio.app_mut().state.shared.next.recipe.prompt = prompt.into();
+        studio.harness.run_ok();
+        studio.sees("No effect while guidance is 1.")
+    };
+    assert!(says_so("SDXL", "a lake, SAND"));
+    assert!(!says_so("SDXL", "a lake AND a boat :0.5"));
+    assert!(says_so("Z-Image", "a lake AND a boat :0.5"), "AND is a word to a language model");
+}
+
 fn until_counted(studio: &mut Studio) {
     studio.until("the tokens", |app| {
         let counted = app.state.create.tokens.last(PromptField::Prompt);
