@@ -108,9 +108,8 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
 /// True where the prompt may join others, which are guided away from the negative prompt at any
 /// guidance.
 fn may_join(ui: &Ui, state: &State, recipe: &Recipe) -> bool {
-    let family = state.shared.known_family();
-    let joins = recipe.person.images.is_empty() && family.is_none_or(Family::joins_prompts);
-    joins && read_prompt(ui.ctx(), &recipe.prompt).joins
+    let joins = recipe.person.images.is_empty() && read_prompt(ui.ctx(), &recipe.prompt).joins;
+    joins && state.shared.known_family().is_none_or(Family::joins_prompts)
 }
 
 /// Draws a field of words that grows with its text up to a height, then scrolls.
