@@ -68,6 +68,9 @@ pub(super) fn measure() -> Outcome<()> {
     // A comma ends the word before, so that the list opens for the letters after it.
     row("a key with a list", &mut harness, |n| ["h", "a", "r", "i", ","][n % 5]);
     row("a frame without a key", &mut harness, |_| "");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Home);
+    harness.run_steps(3);
+    row("a key before all words", &mut harness, |n| if n % 2 == 0 { "q" } else { " " });
     if let Some(app) = harness.state_mut().take() {
         app.finish();
     }

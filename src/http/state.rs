@@ -12,8 +12,8 @@ use atelier_core::recipe::Seed;
 use atelier_engine::{Handle, PreviewOptions};
 use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJobId};
 use atelier_gallery::{Database, GalleryError, Trash, TrashReport};
-use atelier_library::check_files;
-use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
+use atelier_library::disk::WildcardLists;
+use atelier_library::{LibraryConfig, check_files};
 use atelier_media::{ExportFormat, ExportedBytes};
 use atelier_peers::StudioId;
 use parking_lot::Mutex;
@@ -203,11 +203,11 @@ impl App {
 
     /// A wish with what is chosen in its prompts; lists of words are those of this computer.
     async fn with_chosen_words(&self, wish: Wish) -> Result<Wish, Failure> {
-        let folder = self.paths.data.join(WILDCARDS_FOLDER);
+        let paths = self.paths.clone();
         let chosen = blocking(move || {
             let mut lists = WildcardLists::default();
             if wish.names_wildcards() {
-                let (read, unread) = WildcardLists::read_beside(Some(&folder), &[]);
+                let (read, unread) = LibraryConfig::word_lists(&paths);
                 lists = read;
                 // Places on this disk are nothing for clients.
                 for sentence in unread {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{FileRole, PartialRecipe};
-use atelier_library::BUILTIN_VARIABLE;
+use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
 use atelier_studio::styles::{Style, save_style};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -163,6 +163,15 @@ fn what_is_chosen_in_a_prompt_is_told_and_makes_the_picture_of_its_words() {
     let pixels = |answer: &Value| image::load_from_memory(&bytes(&answer["images"][0])).unwrap().into_rgb8();
     assert!(pixels(&chosen) == pixels(&alone));
     assert_eq!(ask("a __colour__ lake").status, 422, "nobody has such a list");
+    // Lists of a program whose models are used in place.
+    let program = tempfile::tempdir().unwrap();
+    let lists = program.path().join("Data/Wildcards");
+    std::fs::create_dir_all(&lists).unwrap();
+    std::fs::write(lists.join("colour.txt"), "grey\n").unwrap();
+    let places = Paths::beneath(studio.home.path()).library_file();
+    LibraryConfig::change(&places, |places| places.add_folder(program.path())).unwrap();
+    let listed = ask("a __colour__ lake").ok();
+    assert!(listed["info"].as_str().is_some_and(|info| info.contains("a grey lake")), "{listed}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf, absolute};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::disk::{ScannerOptions, same_folder};
+use super::disk::{ScannerOptions, WILDCARDS_FOLDER, WildcardLists, same_folder};
 use atelier_core::paths::{self, Paths};
 use atelier_language::tr;
 
@@ -106,6 +106,18 @@ impl LibraryConfig {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// The lists of words of a person: their own, and those of the programs whose models are used in
+    /// place. Returns a sentence for each thing that could not be read. Blocks.
+    #[must_use]
+    pub fn word_lists(paths: &Paths) -> (WildcardLists, Vec<String>) {
+        let (folders, problem) = match Self::read(&paths.library_file()) {
+            Ok(config) => (config.folders, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let (lists, unread) = WildcardLists::read_beside(Some(&paths.data.join(WILDCARDS_FOLDER)), &folders);
+        (lists, unread.into_iter().chain(problem).collect())
     }
 
     /// Reads the file, changes it, and writes it.

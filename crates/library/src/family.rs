@@ -281,6 +281,12 @@ impl Family {
         self.needs().iter().any(|group| group.contains(&FileRole::Llm))
     }
 
+    /// True where CLIP alone reads its prompts, in chunks: `BREAK` begins one, and `AND` joins prompts.
+    #[must_use]
+    pub const fn joins_prompts(self) -> bool {
+        matches!(self, Self::Sd1 | Self::Sd2 | Self::Sdxl)
+    }
+
     /// The language model it reads prompts with, for sentences.
     pub(crate) const fn language_model(self) -> Option<&'static str> {
         match self {

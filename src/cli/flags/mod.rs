@@ -384,7 +384,8 @@ pub(in crate::cli) struct TemplateFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "from_step", "finish"], help_heading = PICTURE)]
     pub(in crate::cli) prompts: Option<PathBuf>,
     /// Folder of lists (text and YAML files) of which __NAME__ in a prompt takes a line; may be
-    /// repeated [default: the folder wildcards of Atelier's data]
+    /// repeated [default: the folder wildcards of Atelier's data, and those of the programs whose
+    /// models are used in place]
     #[arg(long, value_name = "DIR", help_heading = PICTURE)]
     pub(in crate::cli) wildcards: Vec<PathBuf>,
 }

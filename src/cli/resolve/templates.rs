@@ -9,7 +9,8 @@ use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{Recipe, Seed, SeedNumber};
 use atelier_core::words::{LoraTag, prompt_lines, take_loras};
-use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
+use atelier_library::LibraryConfig;
+use atelier_library::disk::WildcardLists;
 use atelier_studio::next_recipe::add_named_loras;
 
 /// Prompts of one list.
@@ -58,10 +59,8 @@ fn pictures(
     }
     let mut lists = WildcardLists::default();
     if recipe.names_wildcards() {
-        let usual = || paths().map(|paths| vec![paths.data.join(WILDCARDS_FOLDER)]);
-        let folders =
-            if flags.wildcards.is_empty() { usual()?.into_iter().filter(|it| it.is_dir()).collect() } else { flags.wildcards.clone() };
-        let (read, unread) = WildcardLists::read(&folders);
+        let is_usual = flags.wildcards.is_empty();
+        let (read, unread) = if is_usual { LibraryConfig::word_lists(&paths()?) } else { WildcardLists::read(&flags.wildcards) };
         lists = read;
         notes.extend(unread);
     }

@@ -10,7 +10,7 @@ use atelier_core::recipe::{
     CacheMode, Hires, LatentUpscaler, LoraMode, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
     SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
-use atelier_library::{Builtin, BuiltinError, Runnable};
+use atelier_library::{Builtin, BuiltinError, LibraryConfig, Runnable};
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -71,6 +71,11 @@ fn flags_have_sd_clis_names_too() {
 
 /// All jobs of a command.
 fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
+    jobs_of(args, Path::new("/home/x"))
+}
+
+/// The same, of a person with this home.
+fn jobs_of(args: &[&str], home: &Path) -> Result<Vec<ResolvedJob>, UsageError> {
     let Command::Generate(flags) = Cli::try_parse_from([&["atelier", "generate", "-m", "m.gguf"], args].concat()).unwrap().command.unwrap()
     else {
         panic!("generates nothing");
@@ -78,7 +83,7 @@ fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
     let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
     let builtin = || Err(BuiltinError::Missing { looked: Vec::new() });
     let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
-    generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
+    generate(&flags, || Ok(Paths::beneath(home)), &lookup)
 }
 
 /// Prompts and seeds of the jobs of a command, with the templates.
@@ -122,6 +127,23 @@ fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
     assert!(missing.contains("There is no list of words named colour."), "{missing}");
     let empty = file("empty.list", "\n\n");
     assert!(jobs(&["--prompts", &empty]).unwrap_err().to_string().contains("has no prompts"));
+}
+
+#[test]
+fn lists_of_another_program_are_read_beside_its_models() {
+    let (home, program) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let lists = program.path().join("custom_nodes/ComfyUI-Impact-Pack/wildcards");
+    std::fs::create_dir_all(&lists).unwrap();
+    std::fs::write(lists.join("hour.txt"), "dusk\n").unwrap();
+    let asked = ["-p", "a lake at __hour__", "--seed", "3"];
+    assert!(jobs_of(&asked, home.path()).is_err(), "nobody has such a list");
+    let places = Paths::beneath(home.path()).library_file();
+    LibraryConfig::change(&places, |places| places.add_folder(program.path())).unwrap();
+    let made = jobs_of(&asked, home.path()).unwrap();
+    assert!(matches!(&made[0].task, Task::Generate { recipe, .. } if recipe.prompt == "a lake at dusk"));
+    std::fs::write(&places, "{").unwrap();
+    let failed = jobs_of(&asked, home.path()).unwrap_err().to_string();
+    assert!(failed.contains("There is no list of words named hour."), "{failed}");
 }
 
 #[test]

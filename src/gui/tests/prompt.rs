@@ -4,7 +4,7 @@ use crate::gui::create::tokens::PromptField;
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
 use crate::gui::theme;
-use atelier_library::{ModelCard, ModelKind};
+use atelier_library::{CardFile, ModelCard, ModelKind};
 use atelier_studio::library_service::{FolderSummary, LibrarySnapshot};
 use atelier_studio::tags::TagList;
 
@@ -117,6 +117,29 @@ fn a_name_is_completed_by_keys() {
     studio.press(Modifiers::NONE, Key::Enter);
     type_on(&mut studio, "salt");
     assert_eq!(offers(&studio), ["red sea"], "by another name of it");
+}
+
+#[test]
+fn files_are_completed_by_the_names_of_their_cards_and_of_their_own() {
+    let mut studio = writing("");
+    let file = |role, path: &str| CardFile { role, name: path.into(), path: Some(path.into()), bytes: None, facts: None, sha256: None };
+    let card = |name: &str, kind, file| ModelCard { id: name.into(), name: name.into(), kind, files: vec![file], ..ModelCard::default() };
+    let cards = vec![
+        card("Watercolour", ModelKind::Lora, file(atelier_library::Role::Lora, "/l/ink-wash.safetensors")),
+        card("Oil", ModelKind::Lora, file(atelier_library::Role::Lora, "/l/oil.safetensors")),
+        card("Weather", ModelKind::Part, file(atelier_library::Role::Embedding, "/e/fog.safetensors")),
+    ];
+    studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards, ..LibrarySnapshot::default() });
+    for (typed, expected) in [
+        ("a lake <lora:water", "a lake <lora:ink-wash:1>"),
+        (", <lora:oi", "a lake <lora:ink-wash:1>, <lora:oil:1>"),
+        (", embedding:fo", "a lake <lora:ink-wash:1>, <lora:oil:1>, fog"),
+    ] {
+        type_on(&mut studio, typed);
+        studio.press(Modifiers::NONE, Key::Tab);
+        assert_eq!(prompt(&studio), expected);
+    }
+    assert_eq!(studio.app().state.shared.next.recipe.embeddings, [PathBuf::from("/e/fog.safetensors")], "it is at hand");
 }
 
 #[test]
@@ -288,6 +311,20 @@ fn choose_family(studio: &mut Studio, family: &str) {
     let main_file = ready().files.main().map(Path::to_owned);
     let card = ModelCard { id: "m".into(), kind: ModelKind::Model, family: Some(family.into()), main_file, ..ModelCard::default() };
     studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
+}
+
+#[test]
+fn the_negative_prompt_counts_without_guidance_where_prompts_are_joined() {
+    let mut studio = Studio::open(Recipe { guidance: 1.0, negative_prompt: "fog".into(), ..ready() });
+    let mut says_so = |family: &str, prompt: &str| {
+        choose_family(&mut studio, family);
+        studio.app_mut().state.shared.next.recipe.prompt = prompt.into();
+        studio.harness.run_ok();
+        studio.sees("No effect while guidance is 1.")
+    };
+    assert!(says_so("SDXL", "a lake, SAND"));
+    assert!(!says_so("SDXL", "a lake AND a boat :0.5"));
+    assert!(says_so("Z-Image", "a lake AND a boat :0.5"), "AND is a word to a language model");
 }
 
 fn until_counted(studio: &mut Studio) {

@@ -65,6 +65,18 @@ fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
 }
 
 #[test]
+fn nothing_is_chosen_again_in_the_words_of_a_picture() {
+    let mut studio = Studio::open(ready());
+    let prompt = Some("a {red|blue} lake".to_owned());
+    let from = atelier_core::recipe::PartialRecipe { prompt, negative_prompt: Some("{fog}".into()), ..Default::default() };
+    studio.app_mut().state.shared.next.recall(atelier_core::recipe::RecallPart::Prompt, &from);
+    studio.harness.run_ok();
+    assert_eq!((recipe(&studio).prompt.as_str(), recipe(&studio).negative_prompt.as_str()), (r"a \{red\|blue\} lake", "{fog}"));
+    let (_, made, _) = studio.generate();
+    assert_eq!(made.prompt, "a {red|blue} lake");
+}
+
+#[test]
 fn a_finished_picture_is_upscaled_by_one_key_with_its_own_settings() {
     let (mut studio, _) = studio();
     let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();

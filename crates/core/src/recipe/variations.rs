@@ -23,6 +23,12 @@ impl Recipe {
         reads || self.files.get(FileRole::Llm).is_none()
     }
 
+    /// True unless an encoder that reads no `AND` as more than a word is named.
+    #[must_use]
+    pub fn may_join_prompts(&self) -> bool {
+        self.reads_weights() && self.files.get(FileRole::T5xxl).is_none()
+    }
+
     /// Recipes of this many pictures near one that this recipe made with its seed: in noise.
     /// `random`: a seed of its own for them. A picture between two seeds has neighbours between the
     /// same two, four at most; one whose seed nobody knows has others of the same words.

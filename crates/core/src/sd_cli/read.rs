@@ -14,7 +14,7 @@ use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
     RulesError, SkipLayers, StepCache, Upscale, read_seed,
 };
-use crate::words::{LoraTag, take_loras_with_comments};
+use crate::words::{LoraTag, Prompt, take_loras_with_comments};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
@@ -612,7 +612,12 @@ impl Reader {
         let words = self.prompt.clone().unwrap_or_default();
         let (prompt, tags) = take_loras_with_comments(&words);
         if self.prompt.is_some() {
-            self.recipe.prompt = prompt;
+            let words = Prompt::parse(&prompt);
+            let joins = self.recipe.may_join_prompts() && words.joined() > 0;
+            self.recipe.prompt = if joins { words.with_joins_as_words() } else { prompt };
+            if joins {
+                self.leave_out(&["AND"], tr!("core-sd-cli-reads-it-as"));
+            }
         }
         if names_model || !tags.is_empty() {
             self.recipe.loras.clear();

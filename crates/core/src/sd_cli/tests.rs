@@ -540,7 +540,10 @@ fn words_that_sd_cli_reads_otherwise_are_told_and_written_as_they_are() {
     let told = |prompt: &str, files: &[FileRole]| {
         let files = files.iter().map(|role| (*role, PathBuf::from("m"))).collect();
         let written = write(&Recipe { prompt: prompt.into(), files, ..Recipe::default() });
-        assert_eq!(pasted(&written.line).recipe.prompt, prompt);
+        let read = pasted(&written.line);
+        let is_word = read.left_out.iter().any(|it| it.words == "AND");
+        let means = if is_word { prompt.replace(" AND ", " and ") } else { prompt.to_owned() };
+        assert_eq!(read.recipe.prompt, means);
         written.left_out.iter().map(|it| it.split(':').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     let (clip, language_model, t5) = ([FileRole::Model], [FileRole::Diffusion, FileRole::Llm], [FileRole::Diffusion, FileRole::T5xxl]);
@@ -549,6 +552,20 @@ fn words_that_sd_cli_reads_otherwise_are_told_and_written_as_they_are() {
     assert_eq!(told("a [lake|sea] (fog:1.2) AND rain", &language_model), [steps, weights]);
     assert_eq!(told("a (lake:1.2) AND fog", &t5), [""; 0]);
     assert_eq!(told("a (lake) [fog], BAND", &clip), [""; 0]);
+}
+
+#[test]
+fn and_is_a_word_of_sd_cli_and_stays_one_where_prompts_are_joined_here() {
+    let read = |files: &str| {
+        let read = pasted(&format!("sd-cli {files} -p \"SALT AND (PEPPER:1.2), SAND <lora:ink:1>\" -n \"fog AND mist\""));
+        let told = read.left_out.iter().filter(|it| it.words == "AND").count();
+        assert_eq!(read.recipe.negative_prompt, "fog AND mist", "nothing is joined there");
+        (read.recipe.prompt, told)
+    };
+    assert_eq!(read("-m sd15.safetensors"), ("SALT and (PEPPER:1.2), SAND".to_owned(), 1));
+    for files in ["--diffusion-model f.gguf --clip_l l.safetensors --t5xxl t.gguf", "--diffusion-model z.gguf --llm q.gguf"] {
+        assert_eq!(read(files), ("SALT AND (PEPPER:1.2), SAND".to_owned(), 0), "{files}");
+    }
 }
 
 proptest! {

@@ -197,7 +197,7 @@ impl Builder {
     fn tell_of_words(&mut self, recipe: &Recipe) {
         let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|text| Prompt::parse(text));
         let [prompt, _] = &prompts;
-        let joins = recipe.reads_weights() && recipe.files.get(FileRole::T5xxl).is_none() && prompt.joined() > 0;
+        let joins = recipe.may_join_prompts() && prompt.joined() > 0;
         let all = [
             (prompts.iter().any(Prompt::changes_over_steps), tr!("core-words-that-change-over")),
             (prompts.iter().any(Prompt::has_weights) && !recipe.reads_weights(), tr!("core-weights-of-words-sd")),

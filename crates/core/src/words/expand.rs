@@ -99,6 +99,19 @@ impl Prompt<'_> {
         has_choice || self.names_wildcards() || self.changes_over_steps()
     }
 
+    /// The template of this text as it stands: what would be chosen in it is letters.
+    #[must_use]
+    pub fn with_choices_as_letters(&self) -> String {
+        let mut letters = String::with_capacity(self.text.len());
+        for span in &self.spans {
+            let is_mark =
+                matches!(span.kind, SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) if self.is_choice(group));
+            letters.extend(is_mark.then_some('\\'));
+            letters.push_str(self.text_of(span));
+        }
+        letters
+    }
+
     fn expand_by(&self, chooser: &mut dyn Chooser, wildcards: &dyn Wildcards) -> Expansion {
         let made = Expansion::default();
         let mut expander = Expander { chooser, wildcards, draws_left: MAX_DRAWS, names: Vec::new(), origin: None, made };

@@ -15,6 +15,7 @@ mod chooser;
 mod draw;
 mod edit;
 mod expand;
+mod joins;
 mod lexeme;
 mod lora;
 mod lora_text;

@@ -198,12 +198,6 @@ impl<'a> Prompt<'a> {
         self.groups.iter().any(|group| matches!(group.kind, GroupKind::Weight(_)))
     }
 
-    /// Prompts that `AND` joins to the first.
-    #[must_use]
-    pub fn joined(&self) -> usize {
-        self.spans.iter().filter(|span| span.kind == SpanKind::And).count()
-    }
-
     /// True where words change over the steps.
     #[must_use]
     pub fn changes_over_steps(&self) -> bool {

@@ -361,7 +361,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     let is_weight = |group: &&Group| matches!(group.kind, GroupKind::Weight(_));
     let weights = prompts.iter().map(|prompt| prompt.groups.iter().filter(is_weight).count()).max().unwrap_or_default();
     let has = |kind| prompts.iter().any(|prompt| prompt.spans.iter().any(|span| span.kind == kind));
-    let reads_chunks = matches!(family, Family::Sd1 | Family::Sd2 | Family::Sdxl);
+    let reads_chunks = family.joins_prompts();
     let [joined, in_negative] = prompts.each_ref().map(Prompt::joined);
     // The pictures of a person follow a word of one prompt.
     let joins = reads_chunks && recipe.person.images.is_empty();

@@ -308,6 +308,7 @@ core-the-steps-of-an = Die Schritte eines früheren Bildes: sd-cli hat in allen 
 core-words-that-change-over = Wörter, die über die Schritte wechseln: sd-cli liest ihre Klammern als Text.
 core-weights-of-words-sd = Gewichte von Wörtern: sd-cli gewichtet Wörter für ein Sprachmodell anders.
 core-prompts-joined-by-and = Mit AND verbundene Prompts: sd-cli liest AND als Wort.
+core-sd-cli-reads-it-as = sd-cli liest es als Wort, das hier klein geschrieben wird: Großbuchstaben verbinden Prompts
 core-guidance-in-a-part = Guidance in einem Teil der Schritte: sd-cli hat eine Guidance für alle Schritte.
 core-inpainting-only-the-masked = Inpainting nur des maskierten Teils: sd-cli erzeugt das ganze Bild.
 core-the-mask = Die Maske

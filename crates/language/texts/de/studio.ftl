@@ -191,6 +191,7 @@ studio-atelier-has-no-sampler = Atelier hat keinen Sampler namens { $name }: Die
 studio-distilled-guidance = Destillierte Guidance
 studio-negative-prompt-2 = Negativ-Prompt
 studio-uses-another-syntax-for = { $tool } schreibt Gewichte im Prompt anders: In Atelier lauten sie (word:1.2).
+studio-and-is-a-word = AND ist für das Programm dieses Bildes ein Wort: Hier steht es klein, weil es groß geschrieben Prompts verbindet.
 studio-the-is-not-in =
     { $kind ->
         [file] Die Datei { $name } ist nicht im Ordner des Bildes.

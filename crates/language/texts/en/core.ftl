@@ -308,6 +308,7 @@ core-the-steps-of-an = The steps of an earlier picture: sd-cli has the same sett
 core-words-that-change-over = Words that change over the steps: sd-cli reads their brackets as text.
 core-weights-of-words-sd = Weights of words: sd-cli weighs words for a language model differently.
 core-prompts-joined-by-and = Prompts joined by AND: sd-cli reads AND as a word.
+core-sd-cli-reads-it-as = sd-cli reads it as a word, which is written in small letters here: capitals join prompts
 core-guidance-in-a-part = Guidance in a part of the steps: sd-cli has one guidance in all steps.
 core-inpainting-only-the-masked = Inpainting only the masked part: sd-cli generates the whole picture.
 core-the-mask = The mask

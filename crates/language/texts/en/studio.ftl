@@ -147,6 +147,7 @@ studio-atelier-has-no-sampler = Atelier has no sampler named { $name }: your cho
 studio-distilled-guidance = Distilled guidance
 studio-negative-prompt-2 = Negative prompt
 studio-uses-another-syntax-for = { $tool } uses another syntax for prompt weights: Atelier's is (word:1.2).
+studio-and-is-a-word = AND is a word to this picture's program: it is written in small letters here, because capitals join prompts.
 studio-the-is-not-in = The { $kind } { $name } is not in the picture's folder.
 studio-is-not-on-this = { $what } { $name } is not on this machine.
 studio-is-not-on-this-machine-has = { $what } { $name } is not on this machine. { $near } has a similar name.

@@ -308,6 +308,7 @@ core-the-steps-of-an = 以前の画像のステップ：sd-cliではすべての
 core-words-that-change-over = ステップの途中で変わる語：sd-cliはその括弧を文字として読みます。
 core-weights-of-words-sd = 語の重み：言語モデルが読む語を、sd-cliは別の方法で重み付けします。
 core-prompts-joined-by-and = ANDでつないだプロンプト：sd-cliはANDを語として読みます。
+core-sd-cli-reads-it-as = sd-cliは語として読みます。ここでは大文字がプロンプトをつなぐので、小文字で書きます
 core-guidance-in-a-part = 一部のステップのガイダンス：sd-cliのガイダンスはすべてのステップで同じです。
 core-inpainting-only-the-masked = マスクした部分だけのインペイント：sd-cliは画像全体を生成します。
 core-the-mask = マスク

@@ -150,6 +150,7 @@ studio-atelier-has-no-sampler = Atelierには{ $name }というサンプラー�
 studio-distilled-guidance = 蒸留ガイダンス
 studio-negative-prompt-2 = ネガティブプロンプト
 studio-uses-another-syntax-for = { $tool }はプロンプトの重みの書き方が異なります。Atelierでは(word:1.2)と書きます。
+studio-and-is-a-word = この画像のプログラムではANDは語です。ここでは大文字で書くとプロンプトをつなぐため、小文字で書きます。
 studio-the-is-not-in =
     { $kind ->
         [file] ファイル{ $name }が画像のフォルダーにありません。

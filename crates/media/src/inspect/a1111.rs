@@ -91,6 +91,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         size: picture_size,
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
+        and_is_word: is_krita || version.as_deref() == Some(SD_CLI),
         seed: pairs.number(key::SEED),
         seed_blend: seed_blend(&mut pairs),
         steps: pairs.number(key::STEPS),

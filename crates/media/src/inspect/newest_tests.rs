@@ -131,7 +131,7 @@ fn forge_neo_sd_next_and_krita_in_the_text_of_a1111() {
         Model hash: aabbccddee, Model: z_image_turbo, Module 1: qwen_3_4b, Module 2: ae, Denoising strength: 0.55, RNG: CPU, Version: neo-2.7";
     let settings = read_png(&[("parameters", neo)]);
     check(&settings, Tool::A1111, (832, 1216));
-    assert_eq!((settings.strength, settings.flow_shift), (Some(0.55), Some(3.0)));
+    assert_eq!((settings.strength, settings.flow_shift, settings.and_is_word), (Some(0.55), Some(3.0), false));
     assert_eq!(listed(&settings, "Module 1").as_deref(), Some("qwen_3_4b"));
 
     let next = "a red barn\nNegative prompt: fog\nSteps: 24, Size: 1024x768, Seed: 4242, CFG scale: 6, Sampler: UniPC, Model: seaside_v3, App: SD.Next, \
@@ -145,6 +145,7 @@ fn forge_neo_sd_next_and_krita_in_the_text_of_a1111() {
     let settings = read_png(&[("parameters", krita)]);
     check(&settings, Tool::A1111, (512, 768));
     assert_eq!((settings.sampler.as_deref(), settings.strength, settings.loras.len()), (Some("euler_a"), Some(0.8), 1));
+    assert!(settings.and_is_word, "ComfyUI is behind it");
     assert_eq!(listed(&settings, "Mode").as_deref(), Some("Refine"));
 }
 

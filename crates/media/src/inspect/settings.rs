@@ -87,6 +87,9 @@ pub struct PictureSettings {
     /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
+    /// The program reads `AND` in a prompt as a word, although others that write this form join
+    /// prompts by it.
+    pub and_is_word: bool,
     /// The seed.
     pub seed: Option<Seed>,
     /// Another seed whose noise is blended in.

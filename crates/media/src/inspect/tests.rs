@@ -160,6 +160,7 @@ fn a_second_pass_of_sd_cli_has_its_factor_and_upscaler_under_keys_of_their_own()
     assert_eq!(settings.hires, Some(expected));
     assert_eq!((settings.sigmas, settings.sampler_rng), (Some(vec![14.6, 0.0]), Some(Rng::Cpu)));
     assert_eq!(settings.sampler_arguments.as_deref(), Some("apg_eta=1,apg_momentum=0.5"));
+    assert!(settings.and_is_word);
     assert_eq!(read("96x0").hires.and_then(|hires| hires.size), Some((96, 96)));
     assert_eq!(read("128x96").hires.and_then(|hires| hires.size), Some((128, 96)));
 }

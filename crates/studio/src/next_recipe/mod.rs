@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe};
+use atelier_core::words::Prompt;
 use atelier_language::tr;
 use atelier_library::Builtin;
 
@@ -227,9 +228,15 @@ impl NextRecipe {
         self.recipe = with_model_of(&now, own);
     }
 
-    /// Takes a part of a picture's settings over; where it is computed stays as it is.
+    /// Takes a part of a picture's settings over; where it is computed stays as it is. In its words
+    /// all is chosen already.
     pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
-        self.apply_settings(&part.select(from));
+        let mut settings = part.select(from);
+        for words in [&mut settings.prompt, &mut settings.negative_prompt].into_iter().flatten() {
+            let letters = Prompt::parse(words).with_choices_as_letters();
+            *words = letters;
+        }
+        self.apply_settings(&settings);
     }
 
     /// Takes settings over, of a picture or a style.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale};
 use atelier_core::sentences::{self, with_commas};
+use atelier_core::words::Prompt;
 use atelier_language::tr;
-use atelier_library::{ModelKind, lora_named};
-use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
+use atelier_library::{Family, ModelKind, lora_named};
+use atelier_media::{PictureControl, PictureHires, PictureModel, PictureSettings, Tool};
 
 use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
@@ -46,6 +47,7 @@ impl Translation {
 pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>) -> Translation {
     let mut it = Translation::default();
     texts(from, tool, &mut it);
+    keep_and_a_word(from, tool, known, &mut it);
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
     guidance(from, &mut it);
@@ -77,6 +79,20 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         if !negative.is_empty() {
             it.understand(tr!("studio-negative-prompt-2"), shortened(negative));
         }
+    }
+}
+
+/// Keeps `AND` a word where the picture's program reads one, unless its model is known to be one
+/// that joins no prompts.
+fn keep_and_a_word(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
+    let is_word = from.and_is_word || matches!(tool, Tool::ComfyUi | Tool::InvokeAi | Tool::Fooocus | Tool::SwarmUi | Tool::NovelAi);
+    let Some(prompt) = it.settings.prompt.as_ref().filter(|_| is_word) else { return };
+    let card = |model: &PictureModel| find(known.cards, ModelKind::Model, model.name.as_deref(), model.hash.as_deref()).ok();
+    let family = from.model.as_ref().and_then(card).and_then(|card| Family::from_label(card.family.as_deref()?));
+    let words = Prompt::parse(prompt);
+    if words.joined() > 0 && family.is_none_or(Family::joins_prompts) {
+        it.settings.prompt = Some(words.with_joins_as_words());
+        it.differences.push(tr!("studio-and-is-a-word").to_owned());
     }
 }
 

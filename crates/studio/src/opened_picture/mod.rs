@@ -216,6 +216,35 @@ mod tests {
     }
 
     #[test]
+    fn and_stays_a_word_where_the_program_of_the_picture_reads_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let opened = |key: &str, text: &str, cards: &[ModelCard]| {
+            fs::write(&path, testkit::pictures::png(&[(key, text)])).unwrap();
+            let opened = read_opened_picture(&path, &KnownModels { files: &[], cards }).unwrap();
+            (opened.settings.prompt.unwrap(), opened.differences.iter().any(|it| it.contains("AND is a word")))
+        };
+        let graph = r#"{"1": {"class_type": "CheckpointLoaderSimple", "inputs": {"ckpt_name": "sea.safetensors"}},
+            "2": {"class_type": "CLIPTextEncode", "inputs": {"text": "salt AND (pepper:1.2)", "clip": ["1", 1]}},
+            "3": {"class_type": "KSampler", "inputs": {"seed": 4, "steps": 4, "positive": ["2", 0], "latent_image": ["4", 0], "model": ["1", 0]}},
+            "4": {"class_type": "EmptyLatentImage", "inputs": {"width": 64, "height": 64}},
+            "5": {"class_type": "SaveImage", "inputs": {"images": ["3", 0]}}}"#;
+        let card = |family: &str| ModelCard {
+            name: "Sea".into(),
+            kind: ModelKind::Model,
+            availability: atelier_library::Availability::InPlace,
+            family: Some(family.into()),
+            ..ModelCard::default()
+        };
+        let (as_word, as_it_was) = ("salt and (pepper:1.2)".to_owned(), "salt AND (pepper:1.2)".to_owned());
+        assert_eq!(opened("prompt", graph, &[]), (as_word.clone(), true));
+        assert_eq!(opened("prompt", graph, &[card("SDXL")]), (as_word, true));
+        assert_eq!(opened("prompt", graph, &[card("Z-Image")]), (as_it_was.clone(), false), "nothing is joined there");
+        let joined = "salt AND (pepper:1.2)\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: 4, Size: 64x64, Version: v1.10.1";
+        assert_eq!(opened("parameters", joined, &[]), (as_it_was, false), "A1111 joins them");
+    }
+
+    #[test]
     fn what_will_be_different_is_said() {
         let differences = |name: &str| opened(name, &[]).differences.join(" ");
         assert_eq!(differences("comfyui both graphs.png"), "");

@@ -1,6 +1,6 @@
 //! Text whose letters have several colours. egui shapes each section of a text by itself, which takes
 //! longer than all else that a key in a long prompt brings about: so a text is laid out in few
-//! sections, and its glyphs are coloured afterwards.
+//! sections, long lines of it in parts, and its glyphs are coloured afterwards.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{Color32, Galley, Id, Stroke, Ui};
 
 use crate::gui::bidi::{self, VERTICES};
+use crate::gui::create::view::long_text;
 use crate::gui::memo::memoize;
 
 /// What some letters look like otherwise than the others, by their bytes: each list in order, and
@@ -76,7 +77,7 @@ impl PartialEq for Source {
 /// a look of their own.
 pub(super) fn laid_out(ui: &Ui, field: Id, text: &str, width: f32, format: &TextFormat, looks: Looks) -> Arc<Galley> {
     let Looks { colours, underlines } = looks;
-    let plain = bidi::laid_out(ui, job(text, width, format, &[], &underlines));
+    let plain = long_text::laid_out(ui, field, job(text, width, format, &[], &underlines));
     let source = Source { plain, colours };
     let made = memoize(ui.ctx(), field.with("colours"), source, |source| coloured(&source.plain, &source.colours));
     let (Source { colours, .. }, galley) = &*made;

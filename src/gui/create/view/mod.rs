@@ -12,6 +12,7 @@ mod examples;
 pub(crate) mod filmstrip;
 mod kept;
 pub(crate) mod larger;
+mod long_text;
 pub(crate) mod loras;
 mod menu;
 mod missing_fonts;

@@ -28,6 +28,7 @@ use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
 use atelier_core::words::{EditedPrompt, GroupKind, Phrase, Prompt, SpanKind};
 use atelier_language::tr;
+use atelier_library::Family;
 
 /// Names of the fields' ids.
 const PROMPT: &str = "prompt";
@@ -78,7 +79,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
     if state.create.focus_prompt {
         ui.memory_mut(|memory| memory.request_focus(Id::unique(PROMPT)));
     }
-    let without_effect = !recipe.uses_negative_prompt();
+    let without_effect = !recipe.uses_negative_prompt() && !may_join(ui, state, recipe);
     let effect = if without_effect { tr!("create-no-effect-while-guidance") } else { "" };
     let look = Look {
         id: Id::unique(NEGATIVE),
@@ -102,6 +103,13 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
             }
         });
     }
+}
+
+/// True where the prompt may join others, which are guided away from the negative prompt at any
+/// guidance.
+fn may_join(ui: &Ui, state: &State, recipe: &Recipe) -> bool {
+    let joins = recipe.person.images.is_empty() && read_prompt(ui.ctx(), &recipe.prompt).joins;
+    joins && state.shared.known_family().is_none_or(Family::joins_prompts)
 }
 
 /// Draws a field of words that grows with its text up to a height, then scrolls.
@@ -214,7 +222,7 @@ pub(crate) fn edit_selected(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Words,
-    /// Brackets of weights with their numbers, and names of files.
+    /// Brackets of weights with their numbers, weights of joined prompts, and names of files.
     Weight,
     /// What is chosen for each picture.
     Choice,
@@ -233,6 +241,8 @@ struct ReadPrompt {
     faults: Vec<Range<usize>>,
     /// What is wrong first, in a sentence.
     sentence: Option<String>,
+    /// `AND` joins prompts in it.
+    joins: bool,
     /// What can be taken out, once somebody points at it.
     phrases: OnceLock<Vec<Phrase>>,
     /// What a model reads as words, without names of files and lists, marks and what is switched off.
@@ -274,11 +284,13 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             let words = text.get(fault.range.clone()).unwrap_or_default();
             format!("{words}  {}", fault.kind.sentence())
         });
+        let parts = prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind)));
         let words = prompt.spans.iter().filter(|span| matches!(span.kind, SpanKind::Words | SpanKind::Literal));
         let words: Vec<&str> = words.map(|span| prompt.text_of(span)).collect();
         Arc::new(ReadPrompt {
             words: words.join(" "),
-            parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
+            parts: overlaid(parts, &prompt.join_weights(), Ink::Weight),
+            joins: prompt.joined() > 0,
             faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
             sentence,
             phrases: OnceLock::new(),
@@ -341,6 +353,19 @@ mod tests {
     use eframe::egui::RawInput;
 
     use super::*;
+
+    #[test]
+    fn the_weight_of_a_joined_prompt_has_the_colour_of_weights() {
+        fn weights(text: &str) -> Vec<&str> {
+            let read = PromptReader.compute(text);
+            let whole: String = read.parts.iter().filter_map(|(range, _)| text.get(range.clone())).collect();
+            assert_eq!(whole, text, "the parts cover it");
+            let of_weight = read.parts.iter().filter(|(_, ink)| *ink == Ink::Weight);
+            of_weight.filter_map(|(range, _)| text.get(range.clone())).collect()
+        }
+        assert_eq!(weights("é :0.7 AND (fog:2) at -1.5:-1.5\n"), [":0.7", "AND", "(", ":2)", ":-1.5"]);
+        assert_eq!(weights("é :0.7, fog and mist:2"), [""; 0], "nothing is joined");
+    }
 
     #[test]
     fn what_is_not_words_has_a_colour_and_what_is_wrong_a_line() {

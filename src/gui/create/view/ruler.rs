@@ -15,7 +15,7 @@ use crate::gui::create::ruler::{
 };
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::icons::Icon;
-use crate::gui::memo::memoize;
+use crate::gui::memo::memoize_while;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, command_button, small, square_icon};
@@ -49,7 +49,6 @@ fn is_open(state: &State) -> bool {
 }
 
 /// What the ruler is read from.
-#[derive(PartialEq)]
 struct Source {
     recipe: Recipe,
     /// The LoRAs that its prompt names.
@@ -62,24 +61,54 @@ struct Source {
     language: Language,
 }
 
+impl Source {
+    fn of(state: &State) -> Self {
+        let next = &state.shared.next;
+        Self {
+            recipe: next.recipe.clone(),
+            prompt_loras: next.prompt_loras(),
+            reads_control: next.reads_control(),
+            picture_count: state.shared.picture_count(),
+            made_here: made_here(state).collect(),
+            language: chosen_language(),
+        }
+    }
+
+    /// True while it would be the same. The recipe, with its long prompts, is not copied for that.
+    fn is_of(&self, state: &State) -> bool {
+        let Self { recipe, prompt_loras, reads_control, picture_count, made_here: known, language } = self;
+        let next = &state.shared.next;
+        *recipe == next.recipe
+            && *prompt_loras == next.prompt_loras()
+            && *reads_control == next.reads_control()
+            && *picture_count == state.shared.picture_count()
+            && known.iter().copied().eq(made_here(state))
+            && *language == chosen_language()
+    }
+}
+
+/// Pictures of this session that were made here.
+fn made_here(state: &State) -> impl Iterator<Item = SessionPictureId> {
+    state.create.session.iter().filter(|it| it.is_made_here).map(|it| it.id)
+}
+
 /// The ruler of the next picture, and the first step, from 1, that is computed. Read once for what it
 /// is read from: prompts are parsed for it, and for each picture of its seeds.
 fn read(ctx: &Context, state: &State) -> Arc<(Source, (Ruler, Option<u32>))> {
     let (next, session) = (&state.shared.next, &state.create.session);
-    let source = Source {
-        recipe: next.recipe.clone(),
-        prompt_loras: next.prompt_loras(),
-        reads_control: next.reads_control(),
-        picture_count: state.shared.picture_count(),
-        made_here: session.iter().filter(|it| it.is_made_here).map(|it| it.id).collect(),
-        language: chosen_language(),
-    };
-    memoize(ctx, Id::unique("reading of the ruler"), source, |source| {
-        let listed = &source.recipe.loras;
-        let is_named = |at: usize| listed.get(at).is_some_and(|lora| source.prompt_loras.iter().any(|named| named.path == lora.path));
-        let ruler = Ruler::of(&source.recipe, source.reads_control).without_loras(is_named);
-        (ruler, first_computed(session, &next.resolved_recipe(), source.picture_count))
-    })
+    let is_same = |source: &Source| source.is_of(state);
+    memoize_while(
+        ctx,
+        Id::unique("reading of the ruler"),
+        is_same,
+        || Source::of(state),
+        |source| {
+            let listed = &source.recipe.loras;
+            let is_named = |at: usize| listed.get(at).is_some_and(|lora| source.prompt_loras.iter().any(|named| named.path == lora.path));
+            let ruler = Ruler::of(&source.recipe, source.reads_control).without_loras(is_named);
+            (ruler, first_computed(session, &next.resolved_recipe(), source.picture_count))
+        },
+    )
 }
 
 /// Draws the ruler of the next picture.
