@@ -192,7 +192,7 @@ mod tests {
     fn job(text: &str) -> LayoutJob {
         let mut job = LayoutJob { keep_trailing_whitespace: true, ..LayoutJob::default() };
         job.wrap.max_width = WIDTH;
-        let border = (text.len() / 4..).find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let border = text.ceil_char_boundary(text.len() / 4);
         job.append(&text[..border], 0.0, format(Stroke::new(1.0, Color32::RED)));
         job.append(&text[border..], 0.0, format(Stroke::NONE));
         job
@@ -255,7 +255,7 @@ mod tests {
             let before = parts(ui, &job(&text)).unwrap();
             assert!(before.len() > 8);
             for at in [0, 1_500, text.len() - 1] {
-                let at = (at..).find(|at| text.is_char_boundary(*at)).unwrap();
+                let at = text.ceil_char_boundary(at);
                 let mut typed = text.clone();
                 typed.insert(at, 'w');
                 // The underline stays in its place.
