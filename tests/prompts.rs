@@ -307,4 +307,21 @@ fn what_a_template_chose_is_told_and_made_again_from_the_picture() {
         assert!(status == Some(0) && !told.contains("Prompt of seed"), "{words:?}: {told}");
         assert!(pixels(&picture) == pixels(&first), "{words:?}");
     }
+    // With a seed of their own, choices are the same for another seed; the picture says it.
+    let mut command = atelier(&home, "generate");
+    command.args(["-p", template, "--words-seed", "7", "--seed", "80"]);
+    let (status, told) = said(command, "");
+    assert_eq!(status, Some(0), "{told}");
+    let second = home.join("second.png");
+    fs::rename(&picture, &second).unwrap();
+    let stored = read_metadata(&second).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe;
+    assert_eq!((stored.prompt.as_str(), stored.template.as_str()), (chosen, template));
+    assert_eq!((stored.seed, stored.words_seed), (Some(Seed(80)), Some(Seed(7))));
+    let mut command = atelier(&home, "generate");
+    command.args(["--like", second.to_str().unwrap(), "--seed", "80"]);
+    let (status, told) = said(command, "");
+    assert_eq!(status, Some(0), "{told}");
+    assert!(pixels(&picture) == pixels(&second));
+    let again = read_metadata(&picture).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe;
+    assert_eq!((again.template.as_str(), again.words_seed), (template, Some(Seed(7))));
 }

@@ -62,6 +62,9 @@ fn random_flags(random: &mut StdRng) -> Vec<String> {
             flags.push(flag.to_owned());
         }
     }
+    if random.random_range(0..3) == 0 {
+        flags.push(format!("--words-seed={}", random.random_range(0..=u64::MAX)));
+    }
     flags.push(format!("--seed={}", random.random_range(0..=u64::MAX)));
     // Plain words, what is chosen for each picture, and words that change over the steps.
     let prompts = ["a lake", "a {red|blue|green} lake, {2$$fog|rain|snow}", "a [lake:red fox:1]", "{day|night} [a|b]"];

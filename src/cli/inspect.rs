@@ -68,6 +68,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());
     add("seed", it.seed.map(|it| it.to_string()));
+    add("seed of choices", it.words_seed.map(|it| it.to_string()));
     let blend = it.blend_seed.zip(it.blend).map(|(seed, amount)| format!("{seed}, amount {amount}"));
     add("second seed", blend);
     add("steps", it.steps.map(|it| it.to_string()));

@@ -412,6 +412,8 @@ fn recipe_of_flags(
         negative_prompt: picture.negative_prompt.clone().unwrap_or(usual.negative_prompt),
         negative_in_prompt: usual.negative_in_prompt,
         template: if picture.prompt.is_some() { String::new() } else { usual.template },
+        // That of a picture chose its words; another one is asked for where something is chosen.
+        words_seed: usual.words_seed,
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
         steps: sampling.steps.unwrap_or(usual.steps),

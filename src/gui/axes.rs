@@ -108,11 +108,12 @@ mod tests {
 
     #[test]
     fn every_setting_of_the_panel_can_be_an_axis_whose_name_is_known() {
-        /// Previews are no setting of a picture, a sheet makes drafts of its own, and sections are
-        /// not one setting.
-        const NO_AXES: [&str; 5] = [
+        /// Previews are no setting of a picture, a sheet makes drafts of its own and draws no words,
+        /// and sections are not one setting.
+        const NO_AXES: [&str; 6] = [
             "create-previews",
             "create-stop-early",
+            "create-choices",
             "create-a-second-pass-at",
             "guides-pictures-that-guide-the",
             "create-additions-to-the-model",

@@ -47,6 +47,8 @@ pub(crate) struct Wish {
     pub(crate) clip_skip: Option<u32>,
     /// `None`: one is drawn.
     pub(crate) seed: Option<Seed>,
+    /// Of what is chosen in the prompts; `None`: the first seed.
+    pub(crate) words_seed: Option<Seed>,
     pub(crate) seed_blend: Option<SeedBlend>,
     pub(crate) pictures: Option<u32>,
     pub(crate) vae: Option<String>,
@@ -109,7 +111,8 @@ impl Wish {
         !self.has_chosen_words && self.words().names_wildcards()
     }
 
-    /// Chooses in its prompts, with a note: the same for all of its pictures, by the seed of the first.
+    /// Chooses in its prompts, with a note: the same for all of its pictures, by the seed of the first
+    /// or by that of choices.
     /// `random`: that seed where none was asked for.
     pub(crate) fn choose_words(mut self, random: Seed, lists: &dyn Wildcards) -> Result<Self, Failure> {
         let words = self.words();
@@ -131,7 +134,7 @@ impl Wish {
     /// Its prompts, as those of one picture.
     fn words(&self) -> Recipe {
         let (prompt, negative_prompt) = (self.prompt.clone(), self.negative_prompt.clone());
-        Recipe { prompt, negative_prompt, seed: self.seed, ..Recipe::default() }
+        Recipe { prompt, negative_prompt, seed: self.seed, words_seed: self.words_seed, ..Recipe::default() }
     }
 }
 
@@ -211,6 +214,8 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     }
     notes.extend(unknown.into_iter().map(|name| format!("There is no LoRA named {name} here; its tag stays in the prompt.")));
     recipe.negative_prompt = wish.negative_prompt;
+    // Of words in which nothing was chosen there is none.
+    recipe.words_seed = wish.words_seed.filter(|_| !wish.template.is_empty());
     recipe.template = wish.template;
 
     recipe.width = wish.width.unwrap_or(recipe.width);
@@ -388,6 +393,14 @@ mod tests {
         assert_eq!(of(template).choose_words(Seed(10), &NoWildcards).unwrap().prompt, chosen.prompt, "the same seed chooses the same");
         let made = make(chosen, &list(Defaults::default()), None, None).unwrap().recipe;
         assert_eq!((made.prompt, made.template.as_str(), made.seed), (format!("{colour} lake"), template, Some(Seed(3))));
+        let list = list(Defaults::default());
+        let own = |prompt: &str, seed| Wish { seed: Some(Seed(seed)), words_seed: Some(Seed(3)), ..of(prompt) };
+        for seed in 10..20 {
+            let made = make(own(template, seed).choose_words(Seed(9), &NoWildcards).unwrap(), &list, None, None).unwrap().recipe;
+            assert_eq!((made.prompt, made.seed, made.words_seed), (format!("{colour} lake"), Some(Seed(seed)), Some(Seed(3))));
+        }
+        let plain = make(own("a lake", 10).choose_words(Seed(9), &NoWildcards).unwrap(), &list, None, None).unwrap().recipe;
+        assert_eq!(plain.words_seed, None, "nothing was chosen");
         let several = Wish { seed: None, pictures: Some(4), ..of("a {lake|lake}") }.choose_words(Seed(9), &NoWildcards).unwrap();
         assert_eq!((several.seed, several.notes), (Some(Seed(9)), vec!["Prompt of all 4 pictures: a lake".to_owned()]));
         for wish in [of("a {lake}"), Wish { has_chosen_words: true, ..of("{red|blue} __colour__") }] {

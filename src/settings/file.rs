@@ -168,6 +168,7 @@ mod tests {
             negative_prompt: "fog".into(),
             negative_in_prompt: true,
             template: "a {lake|sea}".into(),
+            words_seed: Some(Seed::MAX),
             width: 768,
             height: 1024,
             steps: 9,

@@ -125,6 +125,9 @@ impl Parameters {
 
     /// What A1111 has no field for: as sd-cli has it, and what that has none for either.
     fn push_without_field(&mut self, recipe: &Recipe) {
+        if let Some(seed) = recipe.words_seed {
+            self.push(key::SEED_OF_CHOICES, seed);
+        }
         if let Some(skip) = &recipe.skip_layers {
             self.push(key::SLG_SCALE, skip.scale);
             self.push(key::SKIP_LAYERS, list(&skip.layers));

@@ -280,6 +280,7 @@ mod tests {
             negative_prompt: "fog".into(),
             negative_in_prompt: true,
             template: "a {lake|sea}".into(),
+            words_seed: Some(Seed::MAX),
             sampler: Some(Sampler::Dpmpp2sA),
             scheduler: Some(Scheduler::KlOptimal),
             eta: Some(0.3),

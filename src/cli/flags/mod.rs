@@ -388,6 +388,10 @@ pub(in crate::cli) struct TemplateFlags {
     /// models are used in place]
     #[arg(long, value_name = "DIR", help_heading = PICTURE)]
     pub(in crate::cli) wildcards: Vec<PathBuf>,
+    /// Seed of what is chosen of {A|B} and __LIST__; each further picture takes the next number.
+    /// Negative or absent: the picture's own seed
+    #[arg(long, value_name = "N", value_parser = read_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    pub(in crate::cli) words_seed: Option<SeedNumber>,
 }
 
 impl GenerateFlags {

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn another_studio_gets_a_flag_or_it_is_refused() {
-        const TAKEN: [&str; 28] = [
+        const TAKEN: [&str; 29] = [
             "studio",
             "help",
             "version",
@@ -132,6 +132,7 @@ mod tests {
             "batch_count",
             "prompts",
             "wildcards",
+            "words_seed",
             "steps",
             "cfg_scale",
             "guidance",

@@ -17,7 +17,8 @@ use atelier_studio::next_recipe::add_named_loras;
 const MAX_PROMPTS: usize = 10_000;
 
 /// The recipes that `resolve` makes of the start pictures, for each of these of the prompts, each with
-/// what is chosen in it. The prompts have one seed after the other, the start pictures the same ones.
+/// what is chosen in it. The prompts have one seed after the other, of pictures and of choices; the
+/// start pictures have the same ones.
 pub(super) fn choose_pictures(
     flags: &TemplateFlags,
     picture: &PictureFlags,
@@ -31,31 +32,39 @@ pub(super) fn choose_pictures(
     for start in starts {
         let of_start = PictureFlags { start: start.clone(), ..picture.clone() };
         let Some(lines) = &lines else {
-            all.extend(pictures(resolve(&of_start)?, &of_start, flags, paths, lookup)?);
+            all.extend(pictures(resolve(&of_start)?, &of_start, (flags, flags.words_seed), paths, lookup)?);
             continue;
         };
         for (number, prompt) in (0..).zip(lines) {
             let by = u64::from(picture.batch_count).saturating_mul(number);
-            let seed = picture.seed.map(|SeedNumber(seed)| SeedNumber(seed.map(|seed| seed.after(by))));
-            let of_line = PictureFlags { prompt: Some(prompt.clone()), seed, ..of_start.clone() };
-            all.extend(pictures(resolve(&of_line)?, &of_line, flags, paths, lookup)?);
+            let after = |first: Option<SeedNumber>| first.map(|SeedNumber(seed)| SeedNumber(seed.map(|seed| seed.after(by))));
+            let of_line = PictureFlags { prompt: Some(prompt.clone()), seed: after(picture.seed), ..of_start.clone() };
+            all.extend(pictures(resolve(&of_line)?, &of_line, (flags, after(flags.words_seed)), paths, lookup)?);
         }
     }
     Ok(all)
 }
 
-/// The pictures of a recipe: each chooses anew. What another picture says is no template.
+/// The pictures of a recipe: each chooses anew, from this seed on where one is asked for. What
+/// another picture says is no template.
 fn pictures(
     resolved: ResolvedRecipe,
     picture: &PictureFlags,
-    flags: &TemplateFlags,
+    (flags, words_seed): (&TemplateFlags, Option<SeedNumber>),
     paths: &impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
-    let (recipe, mut notes, name) = resolved;
+    let (mut recipe, mut notes, name) = resolved;
     let is_typed = picture.prompt.is_some() || picture.negative_prompt.is_some();
     if !is_typed || !recipe.is_template() {
+        if recipe.template.is_empty() {
+            // Of words in which nothing was chosen there is none.
+            recipe.words_seed = None;
+        }
         return Ok(vec![(recipe, notes, name)]);
+    }
+    if let Some(SeedNumber(seed)) = words_seed {
+        recipe.words_seed = seed;
     }
     let mut lists = WildcardLists::default();
     if recipe.names_wildcards() {

@@ -110,6 +110,32 @@ fn each_picture_of_a_template_is_a_job_that_says_what_was_chosen() {
     assert_eq!(words(&["-p", "a {lake}", "--seed", "3", "-b", "8"]), [("a {lake}".to_owned(), 3, String::new())], "nothing is chosen");
 }
 
+/// Prompts, seeds and seeds of choices of the jobs of a command.
+fn chosen(args: &[&str]) -> Vec<(String, Option<Seed>, Option<Seed>)> {
+    let told = |job: ResolvedJob| match job.task {
+        Task::Generate { recipe, .. } => (recipe.prompt, recipe.seed, recipe.words_seed),
+        other @ Task::Upscale { .. } => panic!("{other:?}"),
+    };
+    jobs(args).unwrap().into_iter().map(told).collect()
+}
+
+#[test]
+fn with_a_seed_of_choices_other_seeds_have_the_same_words() {
+    let template = "{2$$red|blue|green|grey} {lake|sea}";
+    let own = |seed: &str| chosen(&["-p", template, "--words-seed", "3", "--seed", seed, "-b", "6"]);
+    let follows = chosen(&["-p", template, "--seed", "3", "-b", "6"]);
+    for first in [3_u64, 900] {
+        for (by, (made, expected)) in (0..).zip(own(&first.to_string()).into_iter().zip(&follows)) {
+            let seeds = (Some(Seed(first).after(by)), Some(Seed(3).after(by)));
+            assert_eq!(made, (expected.0.clone(), seeds.0, seeds.1));
+            assert_eq!(expected.2, None);
+        }
+    }
+    assert_eq!(chosen(&["-p", template, "--words-seed", "-1", "--seed", "3", "-b", "6"]), follows);
+    let plain = chosen(&["-p", "a {lake}", "--words-seed", "3", "--seed", "5"]);
+    assert_eq!(plain, [("a {lake}".to_owned(), Some(Seed(5)), None)], "nothing was chosen");
+}
+
 #[test]
 fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -123,6 +149,9 @@ fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
     let lists = folder.path().to_str().unwrap();
     let made = words(&["--prompts", &prompts, "--wildcards", lists, "--seed", "3"]);
     assert_eq!(made, [("a lake".to_owned(), 3, String::new()), ("a red sea".to_owned(), 4, "a __colour__ sea".to_owned())]);
+    let own = chosen(&["--prompts", &prompts, "--wildcards", lists, "--seed", "3", "--words-seed", "20"]);
+    let seeds: Vec<_> = own.into_iter().map(|it| (it.1, it.2)).collect();
+    assert_eq!(seeds, [(Some(Seed(3)), None), (Some(Seed(4)), Some(Seed(21)))], "a line has the next seed of both kinds");
     let missing = jobs(&["--prompts", &prompts]).unwrap_err().to_string();
     assert!(missing.contains("There is no list of words named colour."), "{missing}");
     let empty = file("empty.list", "\n\n");
@@ -662,6 +691,7 @@ fn every_flag_reaches_the_recipe() {
         negative_prompt: "--no fog".into(),
         negative_in_prompt: false,
         template: String::new(),
+        words_seed: None,
         width: 640,
         height: 480,
         // As many as the sigmas have.

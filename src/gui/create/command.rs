@@ -8,7 +8,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::UpscaleMethod;
-use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
+use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting, Shown};
 use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::sheet::Direction;
@@ -177,6 +177,8 @@ pub enum Command {
     BlendSeeds(bool),
     /// Draw another second seed.
     RollSecondSeed,
+    /// Draw a seed of choices, and keep it.
+    RollWordsSeed,
     /// Stop pictures after some of their steps, or no longer.
     MakeDrafts(bool),
     /// Read the notes on the picture shown, or put them away.
@@ -307,6 +309,7 @@ impl FeatureCommand for Command {
         Self::BlendSeeds(true),
         Self::BlendSeeds(false),
         Self::RollSecondSeed,
+        Self::RollWordsSeed,
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
         Self::SetFold(Fold::Steps, true),
@@ -408,6 +411,7 @@ impl FeatureCommand for Command {
             Self::BlendSeeds(true) => (tr!("create-blend-with-a-second"), tr!("create-variation-seed-blend-the")),
             Self::BlendSeeds(false) => (tr!("create-use-one-seed"), tr!("create-use-the-noise-of")),
             Self::RollSecondSeed => (tr!("create-roll-a-new-second"), tr!("create-choose-another-random-variation")),
+            Self::RollWordsSeed => (tr!("create-roll-other-choices"), tr!("create-draw-a-seed-of-choices")),
             Self::MakeDrafts(true) => (tr!("create-stop-early-as-drafts"), tr!("create-stop-each-picture-after")),
             Self::MakeDrafts(false) => (tr!("create-finish-each-picture"), tr!("create-run-all-steps-of")),
             Self::ClearEarlierSteps => (tr!("create-start-over"), tr!("create-start-the-next-picture-from-its")),
@@ -525,6 +529,7 @@ impl FeatureCommand for Command {
             }
             Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or(tr!("create-a-second-seed-is")),
             Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or(tr!("create-only-one-seed-is")),
+            Self::RollWordsSeed => Shown::Choices.check(shared, &shared.next.recipe),
             Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err(tr!("create-a-picture-of-one")),
             Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or(tr!("create-pictures-already-stop-early")),
             Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or(tr!("create-all-steps-are-already")),

@@ -50,6 +50,8 @@ pub(crate) enum Shown {
     Loras,
     Control,
     References,
+    /// Where a prompt may have choices.
+    Choices,
 }
 
 impl Shown {
@@ -69,6 +71,11 @@ impl Shown {
             Self::References => {
                 let is_set = !recipe.resize_references || recipe.number_references;
                 (is_set || !recipe.reference_images.is_empty(), tr!("create-choose-a-reference-picture"))
+            }
+            Self::Choices => {
+                // It is asked in each frame: the letters that choices begin with will do.
+                let may_choose = [&recipe.prompt, &recipe.negative_prompt].iter().any(|text| text.contains('{') || text.contains("__"));
+                (recipe.words_seed.is_some() || may_choose, tr!("create-write-a-choice-into"))
             }
         };
         is_shown.then_some(()).ok_or(reason)
@@ -122,6 +129,7 @@ panel_settings! {
     "create-scheduler", Sampling, "create-setting-scheduler", "create-show-the-noise-schedule";
     "create-seed-2", Sampling, "create-setting-seed", "create-show-the-seed-of";
     "create-blend", Sampling, "create-setting-second-seed", "create-show-the-variation-seed";
+    "create-choices", Sampling, if (Shown::Choices), "create-setting-choices", "create-show-the-seed-of-choices";
     "create-a-second-pass-at", Upscale, "create-setting-second-pass", "create-show-the-second-pass";
     "guides-pictures-that-guide-the", Guides, "create-setting-guides", "create-show-pictures-that-guide";
     "create-additions-to-the-model", Loras, "create-setting-lora-strengths", "create-show-loras-and-their";

@@ -141,6 +141,7 @@ fn branch_settings(parent: &Recipe, step: u32, name: Option<String>, recipe: &Re
         // These may be others from that step on.
         prompt: None,
         negative_prompt: None,
+        words_seed: None,
         guidance: None,
         distilled_guidance: None,
         loras: Some(parent.loras.clone()).filter(|_| !is_same_model),

@@ -19,7 +19,7 @@ const MAX_UNREAD_TOLD: usize = 3;
 pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if !recipe.is_template() {
         // What an earlier prompt was chosen from says nothing of this one.
-        let mut recipe = Recipe { template: String::new(), ..recipe };
+        let mut recipe = Recipe { template: String::new(), words_seed: None, ..recipe };
         context.shared.next.take_loras_of(&mut recipe);
         return add_job(state, recipe, lane, context);
     }

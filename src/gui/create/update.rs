@@ -164,6 +164,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetFold(fold, false) => drop(state.open_folds.remove(&fold)),
         Command::SettingShown => state.wanted_setting = None,
         Command::RollSeed => context.shared.next.recipe.seed = Some(random_seed()),
+        Command::RollWordsSeed => context.shared.next.recipe.words_seed = Some(random_seed()),
         Command::LockSeed => {
             let seed = &mut context.shared.next.recipe.seed;
             // The seed that a person wants to keep is that of the picture in sight.
@@ -480,8 +481,8 @@ fn enqueue_prompts(state: &mut State, prompts: Vec<String>, context: &mut Contex
     let Some(recipe) = asked_recipe(state, context) else { return };
     let (count, left) = (prompts.len().min(MAX_LISTED), prompts.len().saturating_sub(MAX_LISTED));
     for (by, prompt) in (0..).zip(prompts.into_iter().take(MAX_LISTED)) {
-        let seed = recipe.seed.map(|seed| seed.after(by));
-        let of_line = Recipe { prompt, seed, batch_count: 1, ..recipe.clone() };
+        let [seed, words_seed] = [recipe.seed, recipe.words_seed].map(|first| first.map(|seed| seed.after(by)));
+        let of_line = Recipe { prompt, seed, words_seed, batch_count: 1, ..recipe.clone() };
         for_each_start(state, of_line, context, |state, recipe, context| ask_for(state, recipe, Lane::Batch, context));
     }
     context.notice(if left > 0 { tr!("create-the-first-prompts-are", count, left) } else { tr!("create-prompts-are-in-the", count) });

@@ -127,7 +127,8 @@ impl AxisFiles for Library<'_> {
 
 /// The draft with its plan.
 fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
-    let base = Recipe { seed: Some(draft.seed), ..shared.next.resolved_recipe().into_owned() };
+    // In its words nothing is chosen.
+    let base = Recipe { seed: Some(draft.seed), words_seed: None, ..shared.next.resolved_recipe().into_owned() };
     if base.starts().nth(1).is_some() {
         return Draft { plan: Err(tr!("grid-a-sheet-begins-with").to_owned()), ..draft };
     }

@@ -70,6 +70,7 @@ fn of_create(command: &create::Command) -> &'static str {
         It::Cancel => tr!("palette-stop-abort-interrupt-skip"),
         It::RollSeed => tr!("palette-random-randomise-randomize-dice"),
         It::LockSeed => tr!("palette-freeze-fix-seed-random"),
+        It::RollWordsSeed => tr!("palette-dynamic-prompts-wildcards-seed"),
         It::BlendSeeds(true) => tr!("palette-variation-variations-subseed-similar"),
         It::RerollFromStep => tr!("palette-variation-variations"),
         It::StartFromShown => tr!("palette-img2img-image-to-image-init-picture"),

@@ -866,6 +866,7 @@ fn a_setting_whose_row_is_not_drawn_says_what_it_needs() {
         ("LoRAs", "Choose a LoRA first."),
         ("Control start", "Choose a control picture first."),
         ("References", "Choose a reference picture first."),
+        ("Choices", "Write a choice into the prompt first, such as {day|night}."),
         ("VAE format", "The chosen model is not known to use it."),
     ] {
         assert_eq!(show(row).enabled(&studio.app().state), Err(needed));

@@ -41,6 +41,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
         width: it.within("width", SIDES),
         height: it.within("height", SIDES),
         seed: it.seed("seed"),
+        words_seed: it.seed("words_seed"),
         pictures: Some(it.within_or("batch_count", PICTURES, 1)),
         clip_skip: it.whole("clip_skip").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1),
         is_shaped_as_start: true,

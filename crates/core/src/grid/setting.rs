@@ -24,8 +24,9 @@ const ALIASES: [(&str, &str); 16] = [
     ("backend", "placement.backend"),
     ("variation", "seed_blend.amount"),
 ];
-/// Settings that have an axis of their own kind, or that a sheet decides.
-const OTHERS: [&str; 6] = ["files", "loras", "disabled_loras", "further_starts", "batch_count", "template"];
+/// Settings that have an axis of their own kind, or that a sheet decides; in its words nothing is
+/// drawn.
+const OTHERS: [&str; 7] = ["files", "loras", "disabled_loras", "further_starts", "batch_count", "template", "words_seed"];
 
 /// A setting, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::FileRole;
 /// A part of the settings that is taken over, kept or saved as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The prompt.
+    /// The prompt, with the template and the seed by which it was chosen.
     Prompt,
     /// The negative prompt.
     NegativePrompt,

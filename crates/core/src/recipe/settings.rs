@@ -288,6 +288,9 @@ settings! {
     prompt: String = String::new(), in MAX_PROMPT_CHARS, "prompt", Prompt, [Steps Memory];
     /// The template of which the prompt was chosen; no effect, for people and for the next picture.
     template: String = String::new(), in MAX_PROMPT_CHARS, "template", Prompt, [], rare;
+    /// Seed of what is chosen in the prompts; each further picture of a batch takes the next number.
+    /// Unset: the choices follow from the picture's seed.
+    words_seed: Option<Seed> = None, "seed of choices", Prompt, [], rare;
     /// What the picture does not show; no effect at guidance 1, unless the model reads it in its
     /// prompt.
     negative_prompt: String = String::new(), in MAX_PROMPT_CHARS, "negative prompt", NegativePrompt, [Steps Memory];

@@ -26,8 +26,8 @@ impl Recipe {
         [&self.prompt, &self.negative_prompt].iter().any(|prompt| Prompt::parse(prompt).names_wildcards())
     }
 
-    /// The pictures of this recipe, each with choices of its own, which follow from its seed.
-    /// `random`: the first seed where the recipe has none.
+    /// The pictures of this recipe, each with choices of its own, which follow from its seed, or from
+    /// the seed of choices where there is one. `random`: the first seed where the recipe has none.
     #[must_use]
     pub fn choose_pictures(&self, random: Seed, wildcards: &dyn Wildcards) -> ChosenPictures {
         if !self.is_template() {
@@ -40,7 +40,8 @@ impl Recipe {
         for picture in 0..self.batch_count {
             let by = u64::from(picture);
             let seed = first.after(by);
-            let mut draw = Draw::of_picture(seed);
+            let words_seed = self.words_seed.map(|first| first.after(by));
+            let mut draw = Draw::of_picture(words_seed.unwrap_or(seed));
             let mut expand = |prompt: &Prompt<'_>| {
                 let made = prompt.expand(&mut draw, wildcards);
                 for fault in made.faults {
@@ -55,7 +56,7 @@ impl Recipe {
                 }
                 made.prompt
             };
-            let mut recipe = Self { seed: Some(seed), batch_count: 1, template: self.prompt.clone(), ..self.clone() };
+            let mut recipe = Self { seed: Some(seed), words_seed, batch_count: 1, template: self.prompt.clone(), ..self.clone() };
             (recipe.prompt, recipe.negative_prompt) = (expand(&prompt), expand(&negative_prompt));
             // What these words began with moves with the seed, as it does within a batch.
             recipe.move_earlier_seeds(by);
@@ -67,8 +68,38 @@ impl Recipe {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::words::NoWildcards;
+
+    fn prompts(recipe: &Recipe) -> Vec<String> {
+        recipe.choose_pictures(Seed(9), &NoWildcards).recipes.into_iter().map(|it| it.prompt).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn with_a_seed_of_choices_every_picture_seed_chooses_the_same(
+            seed in any::<u64>(), other in any::<u64>(), words_seed in any::<u64>(), batch_count in 1..5_u32
+        ) {
+            let (seed, other, words_seed) = (Seed(seed), Seed(other), Seed(words_seed));
+            let template: String = "{2$$red|blue|green|grey} {0::never|3::lake|sea}, {1-3$$ and $$fog|rain|snow}".into();
+            let (prompt, negative_prompt) = (template.clone(), "{ink|oil}".into());
+            let follows = Recipe { prompt, negative_prompt, seed: Some(seed), batch_count, ..Recipe::default() };
+            let own = Recipe { words_seed: Some(words_seed), ..follows.clone() };
+            let chosen = own.choose_pictures(Seed(9), &NoWildcards).recipes;
+            prop_assert_eq!(prompts(&own), prompts(&Recipe { seed: Some(other), ..own.clone() }));
+            // They are those of a picture of that seed, and no others.
+            prop_assert_eq!(prompts(&own), prompts(&Recipe { seed: Some(words_seed), ..follows }));
+            for (by, picture) in (0..).zip(&chosen) {
+                let said = (picture.seed, picture.words_seed, &picture.template);
+                prop_assert_eq!(said, (Some(seed.after(by)), Some(words_seed.after(by)), &template));
+                let again = Recipe { seed: Some(other), words_seed: picture.words_seed, batch_count: 1, ..own.clone() };
+                let again = again.choose_pictures(Seed(9), &NoWildcards).recipes;
+                prop_assert_eq!((&again[0].prompt, &again[0].negative_prompt), (&picture.prompt, &picture.negative_prompt));
+            }
+        }
+    }
 
     #[test]
     fn each_picture_of_a_template_chooses_anew_and_says_what() {

@@ -298,6 +298,7 @@ fn varied() -> Recipe {
         negative_prompt: "fog".into(),
         negative_in_prompt: true,
         template: "a {lake|sea}".into(),
+        words_seed: Some(Seed(8)),
         width: 640,
         height: 384,
         steps: 9,
@@ -382,7 +383,8 @@ fn every_setting_comes_back_from_a_command_or_is_told() {
     const TOLD: [&str; 7] = ["seed_blend", "further_starts", "area", "outpaint", "earlier_steps", "last_step", "guidance_ranges"];
     /// They say nothing of a picture by themselves: what a person may want, where files lie, what
     /// follows from another setting.
-    const SILENT: [&str; 5] = ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template"];
+    const SILENT: [&str; 6] =
+        ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template", "words_seed"];
     let fields = |recipe: &Recipe| serde_json::to_value(recipe).unwrap().as_object().unwrap().clone();
     let base = Recipe { files: varied().files, ..defaults() };
     for (key, value) in fields(&varied()) {
@@ -692,6 +694,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 negative_prompt,
                 negative_in_prompt: false,
                 template: String::new(),
+                words_seed: None,
                 width: numbers.0,
                 height: numbers.1,
                 steps: numbers.2,

@@ -9,7 +9,7 @@ use crate::recipe::Seed;
 pub struct Draw(u64);
 
 impl Draw {
-    /// The draws of a picture, which follow from its seed.
+    /// The draws of a picture, which follow from its seed, or from that of its choices.
     #[must_use]
     pub const fn of_picture(seed: Seed) -> Self {
         // Neighbouring seeds differ in one bit; what is drawn first does not.

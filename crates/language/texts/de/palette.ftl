@@ -51,6 +51,7 @@ palette-stop-abort-interrupt-skip = stop abort interrupt skip anhalten stopp abb
 palette-random-randomise-randomize-dice = random randomise randomize dice zufall zufällig würfeln würfel
 palette-freeze-fix-seed-random = freeze fix seed random einfrieren festhalten zufall
 palette-variation-variations-subseed-similar = variation variations subseed similar variante varianten ähnlich
+palette-dynamic-prompts-wildcards-seed = dynamic prompts wildcards seed wörter auswahl zufall
 palette-variation-variations = variation variations variante varianten
 palette-img2img-image-to-image-init-picture = img2img image to image init picture bild zu bild startbild ausgangsbild
 palette-remix-reuse-parameters-recall = remix reuse parameters recall load settings wiederverwenden parameter abrufen einstellungen laden

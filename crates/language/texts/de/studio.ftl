@@ -177,6 +177,7 @@ studio-top-and-bottom = oben und unten
 studio-left-and-right = links und rechts
 studio-second-seed = Zweiter Seed
 studio-amount = { $seed }, Anteil { $amount }
+studio-seed-of-choices = Seed der Auswahl
 studio-guidance-in-parts-of = Guidance in Teilen der Schritte
 studio-skip-layer-guidance = Skip-Layer-Guidance
 studio-layers = { $scale }, Schichten { $layers }

@@ -51,6 +51,7 @@ palette-stop-abort-interrupt-skip = stop abort interrupt skip
 palette-random-randomise-randomize-dice = random randomise randomize dice
 palette-freeze-fix-seed-random = freeze fix seed random
 palette-variation-variations-subseed-similar = variation variations subseed similar
+palette-dynamic-prompts-wildcards-seed = dynamic prompts wildcards seed words random
 palette-variation-variations = variation variations
 palette-img2img-image-to-image-init-picture = img2img image to image init picture
 palette-remix-reuse-parameters-recall = remix reuse parameters recall load settings

@@ -133,6 +133,7 @@ studio-top-and-bottom = top and bottom
 studio-left-and-right = left and right
 studio-second-seed = Second seed
 studio-amount = { $seed }, amount { $amount }
+studio-seed-of-choices = Seed of choices
 studio-guidance-in-parts-of = Guidance in parts of the steps
 studio-skip-layer-guidance = Skip-layer guidance
 studio-layers = { $scale }, layers { $layers }

@@ -51,6 +51,7 @@ palette-stop-abort-interrupt-skip = stop abort interrupt skip 停止 中止 中�
 palette-random-randomise-randomize-dice = random randomise randomize dice ランダム 乱数 サイコロ
 palette-freeze-fix-seed-random = freeze fix seed random 固定 シード ランダム
 palette-variation-variations-subseed-similar = variation variations subseed similar バリエーション サブシード 類似 似た
+palette-dynamic-prompts-wildcards-seed = dynamic prompts wildcards seed ワイルドカード 選択 ランダム
 palette-variation-variations = variation variations バリエーション
 palette-img2img-image-to-image-init-picture = img2img image to image init picture 画像から画像 開始画像 初期画像 元画像
 palette-remix-reuse-parameters-recall = remix reuse parameters recall load settings リミックス 再利用 パラメーター 呼び出し 読み込み 設定

@@ -136,6 +136,7 @@ studio-top-and-bottom = 上下
 studio-left-and-right = 左右
 studio-second-seed = 2つ目のシード
 studio-amount = { $seed }、量 { $amount }
+studio-seed-of-choices = 選択のシード
 studio-guidance-in-parts-of = 一部のステップのガイダンス
 studio-skip-layer-guidance = スキップ層ガイダンス
 studio-layers = { $scale }、層 { $layers }

@@ -11,6 +11,8 @@ pub(crate) const CFG_RANGES: &str = "CFG ranges";
 pub(crate) const DISTILLED_CFG_SCALE: &str = "Distilled CFG Scale";
 pub(crate) const IMAGE_CFG_SCALE: &str = "Image CFG scale";
 pub(crate) const SEED: &str = "Seed";
+/// Of what was chosen in the prompts; Atelier's own.
+pub(crate) const SEED_OF_CHOICES: &str = "Seed of choices";
 pub(crate) const VARIATION_SEED: &str = "Variation seed";
 pub(crate) const VARIATION_SEED_STRENGTH: &str = "Variation seed strength";
 /// Of the first pass.

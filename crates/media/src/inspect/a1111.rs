@@ -93,6 +93,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         negative_prompt: Some(negative_prompt),
         and_is_word: is_krita || version.as_deref() == Some(SD_CLI),
         seed: pairs.number(key::SEED),
+        words_seed: pairs.number(key::SEED_OF_CHOICES),
         seed_blend: seed_blend(&mut pairs),
         steps: pairs.number(key::STEPS),
         guidance: pairs.decimal(key::CFG_SCALE),

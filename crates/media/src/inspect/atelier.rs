@@ -46,6 +46,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
         seed,
+        words_seed: restored.recipe.words_seed,
         seed_blend: restored.recipe.seed_blend,
         steps: Some(steps),
         guidance: Some(guidance),

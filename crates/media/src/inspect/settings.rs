@@ -92,6 +92,8 @@ pub struct PictureSettings {
     pub and_is_word: bool,
     /// The seed.
     pub seed: Option<Seed>,
+    /// The seed of what was chosen in the prompts, where it is another one.
+    pub words_seed: Option<Seed>,
     /// Another seed whose noise is blended in.
     pub seed_blend: Option<SeedBlend>,
     pub steps: Option<u32>,
@@ -156,7 +158,7 @@ impl PictureSettings {
         }
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
         fill!(image_guidance, seamless, hires, control, strength, rng, sampler, scheduler, model, vae);
-        fill!(seed_blend, guidance_ranges, skip_layers, sigmas, sampler_arguments, upscaler, sampler_rng, cpu_math);
+        fill!(words_seed, seed_blend, guidance_ranges, skip_layers, sigmas, sampler_arguments, upscaler, sampler_rng, cpu_math);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }

@@ -237,6 +237,10 @@ fn guidance(from: &PictureSettings, it: &mut Translation) {
         it.settings.sampler_arguments = Some(arguments.clone());
         it.understand(tr!("studio-sampler-arguments"), shortened(arguments));
     }
+    if let Some(seed) = from.words_seed {
+        it.settings.words_seed = Some(Some(seed));
+        it.understand(tr!("studio-seed-of-choices"), seed.to_string());
+    }
     if let Some(blend) = from.seed_blend {
         it.settings.seed_blend = Some(Some(blend));
         it.understand(tr!("studio-second-seed"), tr!("studio-amount", seed = blend.seed, amount = blend.amount));

@@ -102,16 +102,17 @@ fn seed() -> impl Strategy<Value = Seed> {
 
 fn recipes() -> impl Strategy<Value = Recipe> {
     let blend = (seed(), share()).prop_map(|(seed, amount)| SeedBlend { seed, amount });
-    let noise = (seed(), option::of(blend), select(Rng::ALL), option::of(select(Rng::ALL)));
+    let noise = (seed(), option::of(seed()), option::of(blend), select(Rng::ALL), option::of(select(Rng::ALL)));
     let strengths = (-2.0..=2.0_f32, -2.0..=2.0_f32).prop_map(|(strength, encoder)| LoraStrengths::new(strength, encoder));
     let texts = (words(), prop_oneof![Just(String::new()), words()]);
     let added = (option::of(second_pass()), option::of(strengths));
     (texts, noise, sampled(), guided(), added).prop_map(|(texts, noise, sampled, guided, (hires, lora))| {
-        let (seed, seed_blend, rng, sampler_rng) = noise;
+        let (seed, words_seed, seed_blend, rng, sampler_rng) = noise;
         Recipe {
             prompt: texts.0,
             negative_prompt: texts.1,
             seed: Some(seed),
+            words_seed,
             seed_blend,
             rng,
             sampler_rng,

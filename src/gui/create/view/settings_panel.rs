@@ -192,6 +192,7 @@ fn sampling_summary(recipe: &Recipe) -> String {
     parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
     parts.extend([tr!("create-steps-of", steps), tr!("create-guidance-2", guidance)]);
     parts.extend(recipe.seed.map(|seed| tr!("create-seed-3", seed)));
+    parts.extend(recipe.words_seed.map(|seed| tr!("create-choices-of", seed)));
     parts.join(", ")
 }
 
@@ -220,6 +221,9 @@ fn sampling_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut
     choice_row(ui, tr!("create-scheduler"), &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, tr!("create-noise-schedule"));
     seed_row(ui, state, recipe, commands);
     blend_rows(ui, state, recipe, commands);
+    if Shown::Choices.check(&state.shared, recipe).is_ok() {
+        choices_row(ui, state, recipe, commands);
+    }
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
@@ -257,7 +261,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let width = ui.available_width() - buttons;
         let what = tr!("create-random-seed-the-same");
         let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| tr!("create-the-last-one-was", what, last));
-        seed_edit(ui, width, &mut recipe.seed, None).on_hover_text(hover).accessible_name(tr!("create-seed-2"));
+        seed_edit(ui, width, &SEED, &mut recipe.seed).on_hover_text(hover).accessible_name(tr!("create-seed-2"));
         ui.spacing_mut().item_spacing.x = 2.0;
         icon_button(ui, state, commands, Icon::Dice, Command::RollSeed);
         let icon = if recipe.seed.is_some() { Icon::Locked } else { Icon::Unlocked };
@@ -265,10 +269,23 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     });
 }
 
-/// A text field of a seed, which has more digits than a field of numbers keeps. `empty`: what a field
-/// without any stands for.
-fn seed_edit(ui: &mut Ui, width: f32, seed: &mut Option<Seed>, empty: Option<Seed>) -> Response {
-    let name = if empty.is_none() { "seed" } else { "second seed" };
+/// A field of a seed.
+struct SeedField {
+    /// Name of its id.
+    name: &'static str,
+    /// What it stands for while it has no digits.
+    empty: Option<Seed>,
+    /// The text that it shows then, where that is no seed.
+    hint: fn() -> &'static str,
+}
+
+const SEED: SeedField = SeedField { name: "seed", empty: None, hint: || tr!("create-random") };
+const SECOND_SEED: SeedField = SeedField { name: "second seed", empty: Some(Seed(0)), hint: || "" };
+const SEED_OF_CHOICES: SeedField = SeedField { name: "seed of choices", empty: None, hint: || tr!("create-as-the-seed") };
+
+/// A text field of a seed, which has more digits than a field of numbers keeps.
+fn seed_edit(ui: &mut Ui, width: f32, SeedField { name, empty, hint }: &SeedField, seed: &mut Option<Seed>) -> Response {
+    let empty = *empty;
     let field = Id::unique(name);
     let id = field.with("text");
     let read = |digits: &str| if digits.is_empty() { Some(empty) } else { digits.parse().ok().map(Some) };
@@ -278,7 +295,7 @@ fn seed_edit(ui: &mut Ui, width: f32, seed: &mut Option<Seed>, empty: Option<See
     let mut text = typed.clone().unwrap_or_else(|| seed.map_or_else(String::new, |seed| seed.to_string()));
     let edit = TextEdit::singleline(&mut text)
         .id(field)
-        .hint_text(empty.map_or_else(|| tr!("create-random").to_owned(), |seed| seed.to_string()))
+        .hint_text(empty.map_or_else(|| hint().to_owned(), |seed| seed.to_string()))
         // The largest of 64 bits.
         .char_limit(20);
     let response = widgets::line_edit(ui, width, edit);
@@ -322,7 +339,7 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
             let hover = tr!("create-variation-seed-blended-with");
             let width = ui.available_width() - widgets::ROW_HEIGHT - 2.0 - ui.spacing().item_spacing.x;
             let mut seed = Some(blend.seed);
-            seed_edit(ui, width, &mut seed, Some(Seed::default())).on_hover_text(hover).accessible_name(tr!("create-second-seed"));
+            seed_edit(ui, width, &SECOND_SEED, &mut seed).on_hover_text(hover).accessible_name(tr!("create-second-seed"));
             blend.seed = seed.unwrap_or_default();
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
@@ -332,6 +349,16 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         let hover = tr!("create-variation-strength-0-is");
         slider_row(ui, tr!("create-amount"), &mut blend.amount, SHARE, &hundredth, hover);
     }
+}
+
+/// The seed of what is chosen in the prompts.
+fn choices_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    row(ui, tr!("create-choices"), |ui| {
+        let width = ui.available_width() - widgets::ROW_HEIGHT - 2.0 - ui.spacing().item_spacing.x;
+        let hover = tr!("create-seed-of-what-is");
+        seed_edit(ui, width, &SEED_OF_CHOICES, &mut recipe.words_seed).on_hover_text(hover).accessible_name(tr!("create-seed-of-choices"));
+        icon_button(ui, state, commands, Icon::Dice, Command::RollWordsSeed);
+    });
 }
 
 fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {

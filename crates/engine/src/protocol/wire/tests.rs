@@ -72,6 +72,7 @@ fn recipe() -> Recipe {
         negative_prompt: "fog".into(),
         negative_in_prompt: true,
         template: "a {lake|sea}".into(),
+        words_seed: Some(Seed(1 << 63)),
         width: 64,
         height: 128,
         steps: 3,
