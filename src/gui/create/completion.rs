@@ -70,7 +70,7 @@ pub(crate) fn candidates(shared: &Shared, lists: &WordLists, styles: &styles::St
                 text: format!("__{name}__"),
                 effect: None,
             };
-            lists.wildcards.iter().filter(|name| has(name)).take(MAX_CANDIDATES).map(candidate).collect()
+            lists.wildcards.iter().flatten().filter(|name| has(name)).take(MAX_CANDIDATES).map(candidate).collect()
         }
         NameKind::Tag => {
             let found = lists.tags.find(typed.letters, MAX_CANDIDATES).into_iter();

@@ -32,6 +32,7 @@ pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mu
         move || WildcardLists::read_beside(own.as_deref(), &models),
         move |(lists, unread), features, context| {
             tell_unread(unread, context);
+            features.create.word_lists.note_names(&lists);
             choose(features.create, &recipe, lane, &lists, context);
         },
     );

@@ -72,7 +72,7 @@ fn refresh_list_names(state: &mut State, context: &Context<'_>) {
     context.run(
         Worker::Files,
         move || WildcardLists::read_beside(own.as_deref(), &models).0,
-        |lists, features, _| features.create.word_lists.wildcards = lists.names().map(str::to_owned).collect(),
+        |lists, features, _| features.create.word_lists.note_names(&lists),
     );
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::shared::Shared;
-use atelier_library::disk::WildcardLists;
+use atelier_library::disk::{WildcardLists, is_list_named};
 use atelier_studio::tags::TagList;
 
 /// Folders of models of other programs, which may have lists of words too.
@@ -11,11 +11,12 @@ pub(crate) fn model_folders(shared: &Shared) -> impl Iterator<Item = &PathBuf> {
     shared.library.folders.iter().filter(|folder| !folder.is_own).map(|folder| &folder.path)
 }
 
-/// Lists as they were when the window opened, and when folders of models were added.
+/// Lists as they were when the window opened, when folders of models were added, and when a prompt
+/// was last chosen from some.
 #[derive(Debug, Default)]
 pub struct WordLists {
-    /// Names of lists of words.
-    pub wildcards: Vec<String>,
+    /// Names of lists of words; `None` until they are read.
+    pub wildcards: Option<Vec<String>>,
     /// Tags with their counts.
     pub tags: TagList,
 }
@@ -26,6 +27,18 @@ impl WordLists {
     pub(crate) fn read(wildcards: Option<&Path>, tags: Option<&Path>) -> (Self, Vec<String>) {
         let (lists, _) = WildcardLists::read_beside(wildcards, &[]);
         let (tags, unread) = tags.map(TagList::read).unwrap_or_default();
-        (Self { wildcards: lists.names().map(str::to_owned).collect(), tags }, unread)
+        let mut all = Self { wildcards: None, tags };
+        all.note_names(&lists);
+        (all, unread)
+    }
+
+    /// Knows the names of these lists from now on, and no others.
+    pub(crate) fn note_names(&mut self, lists: &WildcardLists) {
+        self.wildcards = Some(lists.names().map(str::to_owned).collect());
+    }
+
+    /// True where it is known that no list has this name.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        self.wildcards.as_ref().is_some_and(|names| !names.iter().any(|it| is_list_named(name, it)))
     }
 }

@@ -82,11 +82,13 @@ fn a_bracket_that_is_never_closed_is_told_below_the_field() {
 /// A window in which lists of words and tags complete the prompt.
 fn completing(prompt: &str) -> Studio {
     let mut studio = writing("");
+    // The window's own lists come first.
+    studio.until_files_are_read();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tags.csv"), "red fox,0,12000,\nred (colour),0,900,\nred sea,0,2000000,\"salt_water\"\n").unwrap();
     let (tags, unread) = TagList::read(folder.path());
     assert!(unread.is_empty());
-    studio.app_mut().state.create.word_lists = WordLists { wildcards: vec!["colour".to_owned(), "land/tree".to_owned()], tags };
+    studio.app_mut().state.create.word_lists = WordLists { wildcards: Some(vec!["colour".to_owned(), "land/tree".to_owned()]), tags };
     type_on(&mut studio, prompt);
     studio
 }
@@ -117,6 +119,39 @@ fn a_name_is_completed_by_keys() {
     studio.press(Modifiers::NONE, Key::Enter);
     type_on(&mut studio, "salt");
     assert_eq!(offers(&studio), ["red sea"], "by another name of it");
+}
+
+#[test]
+fn a_list_that_nobody_has_is_told_while_it_is_typed() {
+    let mut studio = completing("a __colour__, __land/*__");
+    assert!(!studio.sees("No list has this name"));
+    type_on(&mut studio, ", {__hue__|red}");
+    assert!(studio.sees("__hue__  No list has this name."));
+    studio.app_mut().state.create.word_lists.wildcards.as_mut().unwrap().push("hue".to_owned());
+    studio.harness.run_ok();
+    assert!(!studio.sees("No list has this name"), "it is there now");
+}
+
+#[test]
+fn a_seed_of_choices_is_offered_where_there_are_some_and_keeps_their_words() {
+    let (template, seed) = ("{red|blue|green|grey} {lake|sea|river|fen}, {fog|rain|snow|sun}", Seed(41));
+    let expected = Recipe { prompt: template.into(), seed: Some(seed), ..Recipe::default() };
+    let expected = expected.choose_pictures(Seed(0), &atelier_core::words::NoWildcards).recipes.remove(0).prompt;
+    let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
+    assert!(studio.harness.query_by_role_and_label(Role::TextInput, "Seed of choices").is_none());
+    let recipe = &mut studio.app_mut().state.shared.next.recipe;
+    (recipe.prompt, recipe.seed) = (template.to_owned(), Some(Seed(7)));
+    studio.harness.run_ok();
+    studio.fill("Seed of choices", "41");
+    let (_, recipe, _) = studio.generate();
+    assert_eq!((recipe.prompt, recipe.seed, recipe.words_seed), (expected, Some(Seed(7)), Some(seed)));
+    studio.harness.get_by_role_and_label(Role::Button, "Roll other choices").click_accesskit();
+    studio.harness.run_ok();
+    let rolled = studio.app().state.shared.next.recipe.words_seed;
+    assert!(rolled.is_some_and(|rolled| rolled != seed), "{rolled:?}");
+    let mut plain = Studio::open(Recipe { words_seed: Some(seed), ..ready() });
+    let (_, recipe, _) = plain.generate();
+    assert_eq!(recipe.words_seed, None, "nothing was chosen");
 }
 
 #[test]
@@ -154,7 +189,7 @@ fn lists_of_another_program_are_read_beside_its_models() {
     let folder = FolderSummary { path: models, layout: "A1111", files: 0, bytes: 0, is_own: false };
     let library = LibrarySnapshot { folders: vec![folder], ..LibrarySnapshot::default() };
     studio.app_mut().state.shared.library = Arc::new(library);
-    studio.until("the names of lists", |app| app.state.create.word_lists.wildcards == ["colour"]);
+    studio.until("the names of lists", |app| app.state.create.word_lists.wildcards == Some(vec!["colour".to_owned()]));
     studio.press(Modifiers::COMMAND, Key::Enter);
     studio.until("the chosen words", |app| app.state.shared.queue.rows.iter().any(|row| row.job.recipe.prompt == "a red lake"));
 }

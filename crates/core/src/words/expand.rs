@@ -64,6 +64,12 @@ impl Prompt<'_> {
         self.expand_by(draw, wildcards)
     }
 
+    /// The names of lists in it, with their bytes.
+    pub fn wildcards(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
+        let named = self.spans.iter().filter(|span| span.kind == SpanKind::Wildcard);
+        named.map(move |span| (span.range.clone(), wildcard_name(self.text_of(span))))
+    }
+
     /// Every prompt that this template can become, each once, what is written first before the
     /// rest; `None` where it can in more than `most` ways.
     #[must_use]

@@ -27,7 +27,7 @@ pub use layout::{Folder, Hint, Layout};
 pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
 pub use walk::{FileEntry, Walk, has_model_ending, is_model_file, walk};
-pub use wildcards::{WILDCARDS_FOLDER, WildcardLists};
+pub use wildcards::{WILDCARDS_FOLDER, WildcardLists, is_list_named};
 
 use super::manifest::Role;
 use atelier_core::recipe::FileRole;

@@ -132,7 +132,7 @@ impl Wildcards for WildcardLists {
         if !name.contains('*') {
             return self.lists.get(name).into_iter().flatten().map(String::as_str).collect();
         }
-        self.lists.iter().filter(|(it, _)| matches(name, it)).flat_map(|(_, lines)| lines).map(String::as_str).collect()
+        self.lists.iter().filter(|(it, _)| is_list_named(name, it)).flat_map(|(_, lines)| lines).map(String::as_str).collect()
     }
 }
 
@@ -144,8 +144,9 @@ fn folders_of_others(models: &Path) -> BTreeSet<PathBuf> {
     roots.flat_map(|root| OF_OTHERS.map(|place| root.join(place))).filter(|folder| folder.is_dir()).collect()
 }
 
-/// True where a name fits a pattern, in which `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
+/// True where a prompt names a list by this pattern, in which `*` stands for anything.
+#[must_use]
+pub fn is_list_named(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();

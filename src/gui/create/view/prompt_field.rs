@@ -18,6 +18,7 @@ use crate::gui::create::view::chips::draw_chips;
 use crate::gui::create::view::coloured_text::{self, Looks, apart, overlaid};
 use crate::gui::create::view::completion::{self, Completion};
 use crate::gui::create::view::{prompt_history, tokens};
+use crate::gui::create::word_lists::WordLists;
 use crate::gui::history::caret_after_change;
 use crate::gui::phrases;
 use crate::gui::state::State;
@@ -26,7 +27,7 @@ use crate::gui::text_selection::{byte_of_letter, select, selected};
 use crate::gui::theme::{self, Palette};
 use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
-use atelier_core::words::{EditedPrompt, GroupKind, Phrase, Prompt, SpanKind};
+use atelier_core::words::{EditedPrompt, Fault, FaultKind, GroupKind, Phrase, Prompt, SpanKind};
 use atelier_language::tr;
 use atelier_library::Family;
 
@@ -120,8 +121,10 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
-            let mut layouter =
-                |ui: &Ui, text: &dyn TextBuffer, width: f32| layout(ui, id, text, width, &marks(state, field, text.as_str()));
+            let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
+                let (marks, lists) = (marks(state, field, text.as_str()), &state.create.word_lists);
+                layout(ui, id, text, width, &marks, lists)
+            };
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
             // The chips lie between the field's ground and its text.
             let edit = edit.desired_rows(rows).desired_width(f32::INFINITY).margin(margin).background_color(Color32::TRANSPARENT);
@@ -141,7 +144,7 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
             }
         });
     });
-    fault_line(ui, text);
+    fault_line(ui, &state.create.word_lists, text);
     tokens::unread_line(ui, state, field, text);
 }
 
@@ -237,10 +240,10 @@ enum Ink {
 struct ReadPrompt {
     /// Bytes of the parts, which cover the text.
     parts: Vec<(Range<usize>, Ink)>,
-    /// Bytes of what is wrong.
-    faults: Vec<Range<usize>>,
-    /// What is wrong first, in a sentence.
-    sentence: Option<String>,
+    /// What is wrong in it, whatever lists of words there are.
+    faults: Vec<Fault>,
+    /// Bytes and names of the lists of words that it names.
+    lists: Vec<(Range<usize>, String)>,
     /// `AND` joins prompts in it.
     joins: bool,
     /// What can be taken out, once somebody points at it.
@@ -254,6 +257,13 @@ impl ReadPrompt {
     fn phrases_of(&self, text: &str) -> &[Phrase] {
         let all = || if text.len() > MAX_COLOURED { Vec::new() } else { Prompt::parse(text).phrases() };
         self.phrases.get_or_init(all)
+    }
+
+    /// What is wrong: first in its marks, then the lists that nobody has.
+    fn faults(&self, lists: &WordLists) -> Vec<Fault> {
+        let unknown = self.lists.iter().filter(|(_, name)| lists.lacks(name));
+        let unknown = unknown.map(|(range, _)| Fault { range: range.clone(), kind: FaultKind::UnknownWildcard });
+        self.faults.iter().cloned().chain(unknown).collect()
     }
 }
 
@@ -280,10 +290,6 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             SpanKind::Wildcard | SpanKind::Header(_) | SpanKind::Share(_) => Ink::Choice,
             SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) => ink_of(group),
         };
-        let sentence = prompt.faults.first().map(|fault| {
-            let words = text.get(fault.range.clone()).unwrap_or_default();
-            format!("{words}  {}", fault.kind.sentence())
-        });
         let parts = prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind)));
         let words = prompt.spans.iter().filter(|span| matches!(span.kind, SpanKind::Words | SpanKind::Literal));
         let words: Vec<&str> = words.map(|span| prompt.text_of(span)).collect();
@@ -291,8 +297,8 @@ impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
             words: words.join(" "),
             parts: overlaid(parts, &prompt.join_weights(), Ink::Weight),
             joins: prompt.joined() > 0,
-            faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
-            sentence,
+            lists: prompt.wildcards().map(|(range, name)| (range, name.to_owned())).collect(),
+            faults: prompt.faults,
             phrases: OnceLock::new(),
         })
     }
@@ -310,24 +316,25 @@ pub(super) fn with_words<T>(ctx: &Context, text: &str, read: impl FnOnce(&str) -
 }
 
 /// The text in its colours, with lines under it.
-fn layout(ui: &Ui, field: Id, text: &dyn TextBuffer, width: f32, marks: &Marks) -> Arc<Galley> {
+fn layout(ui: &Ui, field: Id, text: &dyn TextBuffer, width: f32, marks: &Marks, lists: &WordLists) -> Arc<Galley> {
     let text = text.as_str();
     let read = read_prompt(ui.ctx(), text);
     let font_id = TextStyle::Body.resolve(ui.style());
     let words = ui.visuals().override_text_color.unwrap_or_else(|| ui.visuals().widgets.inactive.text_color());
     let line_height = ui.fonts_mut(|fonts| fonts.row_height(&font_id)) + ui.spacing().extra_text_line_spacing;
     let format = TextFormat { line_height: Some(line_height), ..TextFormat::simple(font_id, words) };
-    coloured_text::laid_out(ui, field, text, width, &format, looks(&read, marks, &theme::palette(ui)))
+    coloured_text::laid_out(ui, field, text, width, &format, looks(&read, lists, marks, &theme::palette(ui)))
 }
 
 /// Colours of what is not words, weak where no model reads or a phrase changed nothing; a line under
 /// what is wrong, a thin one under the first word of each chunk.
-fn looks(read: &ReadPrompt, marks: &Marks, palette: &Palette) -> Looks {
+fn looks(read: &ReadPrompt, lists: &WordLists, marks: &Marks, palette: &Palette) -> Looks {
     let parts = read.parts.iter().filter_map(|(range, ink)| Some((range.clone(), colour(*ink, palette)?)));
     let weak = apart(marks.unread.iter().chain(&marks.quiet));
     let (faint, strong) = (Stroke::new(1.0, palette.weak), Stroke::new(1.5, palette.error));
     let chunks = apart(&marks.chunks).into_iter().map(|word| (word, faint));
-    Looks { colours: overlaid(parts, &weak, palette.weak), underlines: overlaid(chunks, &apart(&read.faults), strong) }
+    let faults: Vec<Range<usize>> = read.faults(lists).into_iter().map(|fault| fault.range).collect();
+    Looks { colours: overlaid(parts, &weak, palette.weak), underlines: overlaid(chunks, &apart(&faults), strong) }
 }
 
 /// The colour of what is not words.
@@ -341,9 +348,11 @@ fn colour(ink: Ink, palette: &Palette) -> Option<Color32> {
     }
 }
 
-/// What is wrong in a prompt, in a line below it.
-fn fault_line(ui: &mut Ui, text: &str) {
-    if let Some(sentence) = &read_prompt(ui.ctx(), text).sentence {
+/// What is wrong first in a prompt, in a line below it.
+fn fault_line(ui: &mut Ui, lists: &WordLists, text: &str) {
+    if let Some(fault) = read_prompt(ui.ctx(), text).faults(lists).into_iter().next() {
+        let words = text.get(fault.range).unwrap_or_default();
+        let sentence = format!("{words}  {}", fault.kind.sentence());
         ui.add(Label::new(widgets::small(sentence, theme::palette(ui).warn)).wrap());
     }
 }
@@ -374,7 +383,7 @@ mod tests {
         let marks = Marks { chunks: vec![0..1, 12..17], unread: Some(28..text.len()), quiet: vec![12..14, 13..16] };
         let mut output = Context::default().run_ui(RawInput::default(), |ui| {
             let palette = theme::palette(ui);
-            let Looks { colours, underlines } = looks(&read, &marks, &palette);
+            let Looks { colours, underlines } = looks(&read, &WordLists::default(), &marks, &palette);
             let coloured: Vec<(&str, Color32)> = colours.into_iter().map(|(range, colour)| (&text[range], colour)).collect();
             let expected = [("(", palette.accent), (":1.2)", palette.accent), ("lake", palette.weak), (" far", palette.weak)];
             assert_eq!(coloured, expected);
@@ -383,5 +392,19 @@ mod tests {
         });
         // Without a screen nobody else takes them.
         output.textures_delta.clear();
+    }
+
+    #[test]
+    fn lists_that_nobody_has_are_wrong_once_lists_are_known() {
+        let text = "é {2$$__colour__} __hue__ __l*__ (fog";
+        let read = PromptReader.compute(text);
+        let wrong = |lists: &WordLists| read.faults(lists).into_iter().map(|fault| &text[fault.range]).collect::<Vec<_>>();
+        let known = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            WordLists { wildcards: Some(names), ..WordLists::default() }
+        };
+        assert_eq!(wrong(&WordLists::default()), ["("]);
+        assert_eq!(wrong(&known(&["colour", "lake"])), ["(", "__hue__"]);
+        assert_eq!(wrong(&known(&[])), ["(", "__colour__", "__hue__", "__l*__"]);
     }
 }
