@@ -112,8 +112,7 @@ impl Wish {
     }
 
     /// Chooses in its prompts, with a note: the same for all of its pictures, by the seed of the first
-    /// or by that of choices.
-    /// `random`: that seed where none was asked for.
+    /// or by that of choices. `random`: the first seed where none was asked for.
     pub(crate) fn choose_words(mut self, random: Seed, lists: &dyn Wildcards) -> Result<Self, Failure> {
         let words = self.words();
         if self.has_chosen_words || !words.is_template() {
