@@ -130,8 +130,8 @@ fn main() -> Outcome<()> {
     if arguments.iter().any(|argument| argument == "--weights") {
         return weights::measure(&folder);
     }
-    let (threads, only) =
-        (value("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1), value("--only").map_or("", String::as_str));
+    let (wanted_threads, only) = (value("--threads").and_then(|threads| threads.parse().ok()), value("--only").map_or("", String::as_str));
+    let threads = wanted_threads.unwrap_or(1);
     if let Some(machine) = value("--picks-part") {
         return picks::part(&folder, machine, value("--named").map_or("", String::as_str), threads, only);
     }
@@ -145,10 +145,10 @@ fn main() -> Outcome<()> {
         return gallery::part(Path::new(home), rounds.unwrap_or(9));
     }
     if let Some(part) = value("--cpu-part") {
-        return processor::part(part, &folder);
+        return processor::part(part, &folder, threads);
     }
     if arguments.iter().any(|argument| argument == "--cpu") {
-        return processor::measure(value("--python").map(PathBuf::from), rounds.unwrap_or(3), only);
+        return processor::measure(value("--python").map(PathBuf::from), &folder, rounds.unwrap_or(3), wanted_threads, only);
     }
     if let Some(name) = value("--model") {
         return match model(name, &folder, rounds)? {

@@ -1,19 +1,21 @@
-//! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--only
-//! TEXT]`. CPU time of one thread; the engine as it is (`exact`), ours by level, and PyTorch where
-//! `PATH` (or `ATELIER_PYTHON`) is a Python that has it; then products of quantised weights in eight
-//! bits beside f32 (`--only int8` alone). All programs take turns, `rounds` times, and the best of
-//! each counts, so that all see the same machine.
+//! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--threads N]
+//! [--only TEXT]`. CPU time of one thread, and the time that passes with two; the engine as it is
+//! (`exact`, one thread), ours by level, and PyTorch, OpenVINO and ONNX Runtime where `PATH` (or
+//! `ATELIER_PYTHON`) is a Python that has them; then products of quantised weights in eight bits
+//! beside f32 (`--only int8` alone). Each round lets every program have its turn, and the median of
+//! the rounds counts, so that all see the same machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, TensorType};
 use atelier_engine::{End, Event, PreviewOptions, Task, start};
 use atelier_library::Builtin;
 
+use super::rows::median;
 use super::{LIMIT, Outcome, peak_bytes};
 
 /// Features, tokens and depth; sizes of images and channels; head size, tokens and heads: those of
@@ -46,197 +48,366 @@ const QUANTISED: [&str; 6] = ["1280 256 1280", "3840 1088 3840", "9728 64 2560",
 const FORMATS: [&str; 6] = ["Q8_0", "Q6K", "Q5K", "Q5_0", "Q4K", "Q4_0"];
 /// Levels of f32 beside which there are products in eight bits, with the names of their columns.
 const INT8_LEVELS: [(&str, &str); 2] = [("Avx2", "int8 beside AVX2"), ("Avx512", "int8 beside AVX-512")];
-/// Columns: the name, the kernels' level and the program's arithmetic with the level of
-/// instructions that it may use.
-const OURS: [(&str, &str, CpuMath, &str); 3] = [
-    ("AVX2", "Avx2", CpuMath::F32, "avx2"),
-    ("AVX-512", "Avx512", CpuMath::F32, "avx512"),
-    ("bf16", "Avx512Bf16", CpuMath::Bf16, "avx512-bf16"),
+/// A form of ours.
+struct Ours {
+    column: &'static str,
+    /// The kernels' name for it.
+    level: &'static str,
+    /// The program's arithmetic with the level of instructions that it may use.
+    part: Option<(CpuMath, &'static str)>,
+}
+
+static OURS: [Ours; 4] = [
+    Ours { column: "AVX2", level: "Avx2", part: Some((CpuMath::F32, "avx2")) },
+    Ours { column: "AVX-512", level: "Avx512", part: Some((CpuMath::F32, "avx512")) },
+    Ours { column: "bf16", level: "Avx512Bf16", part: Some((CpuMath::Bf16, "avx512-bf16")) },
+    // Parts of models use tiles as bf16 wherever there are any.
+    Ours { column: "AMX", level: "AmxBf16", part: None },
 ];
+const OURS_F32: &[&str] = &["AVX2", "AVX-512"];
+const OURS_BF16: &[&str] = &["bf16", "AMX"];
+/// Weights in `Q8_0`, computed in eight bits.
+const OURS_INT8: &[&str] = &["Q8_0"];
 const ENGINE: &str = "engine";
-const PYTORCH: [(&str, &str, &str); 4] =
-    [("PyTorch f32", "f32", "nchw"), ("PyTorch bf16", "bf16", "nchw"), ("f32 NHWC", "f32", "nhwc"), ("bf16 NHWC", "bf16", "nhwc")];
 
-/// Best values by row and column.
-type Table = BTreeMap<(String, String), f64>;
+/// What others compute with, by a script in `benches/peers`.
+struct Peer {
+    name: &'static str,
+    /// Names in PyPI, which are those of the modules.
+    packages: &'static [&'static str],
+    script: &'static str,
+    /// Columns, each with the script's first two arguments.
+    columns: &'static [(&'static str, [&'static str; 2])],
+}
 
-pub(super) fn measure(python: Option<PathBuf>, rounds: usize, only: &str) -> Outcome<()> {
+static PEERS: [Peer; 3] = [
+    Peer {
+        name: "PyTorch",
+        packages: &["torch"],
+        script: "pytorch.py",
+        columns: &[
+            ("PyTorch f32", ["f32", "nchw"]),
+            ("PyTorch bf16", ["bf16", "nchw"]),
+            ("PyTorch f32 NHWC", ["f32", NHWC]),
+            ("PyTorch bf16 NHWC", ["bf16", NHWC]),
+        ],
+    },
+    Peer {
+        name: "OpenVINO",
+        packages: &["openvino", "onnx"],
+        script: "runtimes.py",
+        columns: &[("OpenVINO f32", ["openvino", "f32"]), ("OpenVINO bf16", ["openvino", "bf16"]), ("OpenVINO int8", ["openvino", "int8"])],
+    },
+    Peer {
+        name: "ONNX Runtime",
+        packages: &["onnxruntime", "onnx"],
+        script: "runtimes.py",
+        columns: &[("ONNX Runtime", ["onnxruntime", "f32"]), ("ONNX Runtime int8", ["onnxruntime", "int8"])],
+    },
+];
+const NHWC: &str = "nhwc";
+
+/// Ratios of the quickest of our columns to the quickest of theirs; above 1 ours is quicker.
+const RATIOS: [(&str, &[&str], &[&str]); 7] = [
+    ("f32 / PyTorch", OURS_F32, &["PyTorch f32", "PyTorch f32 NHWC"]),
+    ("f32 / OpenVINO", OURS_F32, &["OpenVINO f32"]),
+    ("f32 / ONNX Runtime", OURS_F32, &["ONNX Runtime"]),
+    ("bf16 / PyTorch", OURS_BF16, &["PyTorch bf16", "PyTorch bf16 NHWC"]),
+    ("bf16 / OpenVINO", OURS_BF16, &["OpenVINO bf16"]),
+    ("Q8_0 / OpenVINO int8", OURS_INT8, &["OpenVINO int8"]),
+    ("Q8_0 / ONNX Runtime int8", OURS_INT8, &["ONNX Runtime int8"]),
+];
+
+pub(super) fn measure(python: Option<PathBuf>, folder: &Path, rounds: usize, threads: Option<u32>, only: &str) -> Outcome<()> {
     let wanted = |rows: &[&'static str]| -> Vec<&'static str> { rows.iter().copied().filter(|row| row.contains(only)).collect() };
-    let python = python.or_else(|| std::env::var_os("ATELIER_PYTHON").map(PathBuf::from));
-    if python.is_none() {
-        println!("PyTorch is left out: name a Python that has it with --python.");
-    }
     let (operations, parts) = (wanted(&OPERATIONS), wanted(&PARTS));
     let quantised: Vec<&str> = QUANTISED.into_iter().filter(|sizes| format!("int8 {sizes}").contains(only)).collect();
-    let mut table = Table::new();
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let threads: Vec<u32> = threads.map_or_else(|| (1..=cores.min(2)).collect(), |threads| vec![threads]);
+    let mut bench = Bench::new(python.or_else(|| std::env::var_os("ATELIER_PYTHON").map(PathBuf::from)), folder)?;
     for round in 1..=rounds {
-        eprintln!("round {round} of {rounds} ...");
-        programs(&operations, python.as_deref(), &mut table)?;
-        products_in_int8(&quantised, &mut table)?;
-        for part in &parts {
-            models(part, python.as_deref(), &mut table)?;
+        for &threads in &threads {
+            eprintln!("round {round} of {rounds}, {} ...", in_words(threads));
+            bench.operations(&operations, threads)?;
+            for part in &parts {
+                bench.part(part, threads)?;
+            }
         }
+        bench.products_in_int8(&quantised)?;
     }
-    print(&table, "GFLOP/s", &operations.iter().filter(|row| !row.starts_with("attention")).copied().collect::<Vec<_>>(), true);
-    print(&table, "milliseconds", &operations.iter().filter(|row| row.starts_with("attention")).copied().collect::<Vec<_>>(), false);
-    print_int8(&table, &quantised);
-    print(&table, "CPU seconds", &parts, false);
+    bench.print_peaks();
+    let (times, rates): (Vec<_>, Vec<_>) = operations.iter().copied().partition(|row| row.starts_with("attention"));
+    for &threads in &threads {
+        bench.print("GFLOP/s", &rates, threads);
+        bench.print("milliseconds", &times, threads);
+        bench.print("seconds", &parts, threads);
+    }
+    bench.print_int8(&quantised);
     for part in &parts {
-        let peak = |column: &str| table.get(&(format!("{part} peak"), column.to_owned())).map_or(0.0, |bytes| bytes / 1e6);
-        let peaks: Vec<String> = OURS.iter().map(|(column, ..)| format!("{column} {:.0}", peak(column))).collect();
-        println!("most memory, {part}, MB: {ENGINE} {:.0}, {}", peak(ENGINE), peaks.join(", "));
+        bench.print_memory(part, threads.first().copied().unwrap_or(1));
     }
     Ok(())
 }
 
-/// Runs every program that measures operations.
-fn programs(rows: &[&str], python: Option<&Path>, table: &mut Table) -> Outcome<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let examples = examples()?;
-    take(Command::new(examples.join("operations")).args(rows), ENGINE, table)?;
-    for (column, level, ..) in OURS {
-        // A level that this processor lacks has no column.
-        let _ = take(Command::new(examples.join("rates")).args([level, PEAK]).args(rows), column, table);
-    }
-    pytorch(python, rows, table)
+fn in_words(threads: u32) -> String {
+    if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") }
 }
 
-/// The folder of the programs that measure operations.
-fn examples() -> Outcome<PathBuf> {
-    Ok(std::env::current_exe()?.ancestors().nth(2).ok_or("no build folder")?.join("examples"))
+/// More of it is better.
+fn is_rate(row: &str) -> bool {
+    ["product", "convolution", "int8", PEAK].iter().any(|kind| row.starts_with(kind))
 }
 
-/// Products in eight bits beside those of the same sizes in f32, with weights of 16 bits.
-fn products_in_int8(sizes: &[&str], table: &mut Table) -> Outcome<()> {
-    let mut rows: Vec<String> = sizes.iter().map(|sizes| format!("product {sizes}")).collect();
-    for sizes in sizes {
-        let depth: usize = sizes.rsplit(' ').next().unwrap_or_default().parse()?;
-        // Blocks of these have 256 values.
-        let fits = |format: &&str| !format.ends_with('K') || depth.is_multiple_of(256);
-        rows.extend(FORMATS.into_iter().filter(fits).map(|format| format!("int8 {format} {sizes}")));
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    for (level, column) in INT8_LEVELS {
-        // A level that this processor lacks has no table.
-        let _ = take(Command::new(examples()?.join("rates")).arg(level).args(&rows), column, table);
-    }
-    Ok(())
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| if value < 20.0 { format!("{value:.2}") } else { format!("{value:.0}") })
 }
 
-/// How many times as quick as in f32 products in eight bits are.
-fn print_int8(table: &Table, sizes: &[&str]) {
-    for (_, column) in INT8_LEVELS {
-        let get = |row: String| table.get(&(row, column.to_owned())).copied();
-        let lines = sizes.iter().filter_map(|sizes| {
-            let in_f32 = get(format!("product {sizes}"))?;
-            let ratio =
-                |format: &str| get(format!("int8 {format} {sizes}")).map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it / in_f32));
-            Some(format!("| {sizes} | {} |", FORMATS.map(ratio).join(" | ")))
-        });
-        let lines: Vec<String> = lines.collect();
-        if !lines.is_empty() {
-            println!(
-                "\n| {column}, times as quick as f32 | {} |\n|---|{}\n{}",
-                FORMATS.join(" | "),
-                "---|".repeat(FORMATS.len()),
-                lines.join("\n")
-            );
+fn print_table(title: &str, columns: &[&str], lines: &[String]) {
+    println!("\n| {title} | {} |\n|---|{}\n{}", columns.join(" | "), "---|".repeat(columns.len()), lines.join("\n"));
+}
+
+struct Bench {
+    /// The folder of the programs that measure operations.
+    examples: PathBuf,
+    /// Where peers keep their graphs, which take minutes to make and 6 GB.
+    graphs: PathBuf,
+    /// Those that this processor has.
+    ours: Vec<&'static Ours>,
+    /// Peers that are there, and the Python that has them.
+    peers: Vec<(&'static Peer, PathBuf)>,
+    /// What each round measured, by threads, row and column.
+    table: BTreeMap<(u32, String, String), Vec<f64>>,
+}
+
+impl Bench {
+    fn new(python: Option<PathBuf>, folder: &Path) -> Outcome<Self> {
+        let examples = std::env::current_exe()?.ancestors().nth(2).ok_or("no build folder")?.join("examples");
+        let rates = examples.join("rates");
+        // A level that this processor lacks is told on the standard error.
+        let is_there =
+            |ours: &&Ours| Command::new(&rates).args([ours.level, "1"]).stderr(Stdio::null()).status().is_ok_and(|it| it.success());
+        let ours = OURS.iter().filter(is_there).collect();
+        let mut peers = Vec::new();
+        match python {
+            Some(python) => {
+                for peer in &PEERS {
+                    if peer.packages.iter().all(|package| has(&python, package)) {
+                        peers.push((peer, python.clone()));
+                    } else {
+                        println!("{} is left out: {} -m pip install {}", peer.name, python.display(), peer.packages.join(" "));
+                    }
+                }
+            }
+            None => println!("PyTorch, OpenVINO and ONNX Runtime are left out: name a Python that has them with --python."),
+        }
+        Ok(Self { examples, graphs: folder.join("graphs"), ours, peers, table: BTreeMap::new() })
+    }
+
+    /// Runs every program that measures operations.
+    fn operations(&mut self, rows: &[&str], threads: u32) -> Outcome<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if threads == 1 {
+            self.take(Command::new(self.examples.join("operations")).args(rows), ENGINE, 1)?;
+        }
+        for ours in self.ours.clone() {
+            let mut command = self.rates(ours.level, threads);
+            if threads == 1 {
+                command.arg(PEAK);
+            }
+            self.take(command.args(rows), ours.column, threads)?;
+        }
+        let products: Vec<String> = rows.iter().filter_map(|row| in_int8(row)).collect();
+        if let Some((level, _)) = self.int8_levels().last().filter(|_| !products.is_empty()) {
+            self.take(self.rates(level, threads).args(products), OURS_INT8[0], threads)?;
+        }
+        self.others(rows, threads);
+        Ok(())
+    }
+
+    fn rates(&self, level: &str, threads: u32) -> Command {
+        let mut command = Command::new(self.examples.join("rates"));
+        command.args([level, &threads.to_string()]);
+        command
+    }
+
+    fn int8_levels(&self) -> Vec<(&'static str, &'static str)> {
+        INT8_LEVELS.into_iter().filter(|(level, _)| self.ours.iter().any(|ours| ours.level == *level)).collect()
+    }
+
+    /// Products in eight bits beside those of the same sizes in f32, with weights of 16 bits.
+    fn products_in_int8(&mut self, sizes: &[&str]) -> Outcome<()> {
+        let mut rows: Vec<String> = sizes.iter().map(|sizes| format!("product {sizes}")).collect();
+        for sizes in sizes {
+            let depth: usize = sizes.rsplit(' ').next().unwrap_or_default().parse()?;
+            // Blocks of these have 256 values.
+            let fits = |format: &&str| !format.ends_with('K') || depth.is_multiple_of(256);
+            rows.extend(FORMATS.into_iter().filter(fits).map(|format| format!("int8 {format} {sizes}")));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for (level, column) in self.int8_levels() {
+            self.take(self.rates(level, 1).args(&rows), column, 1)?;
+        }
+        Ok(())
+    }
+
+    /// A part of a model by every arithmetic, each in a process of its own.
+    fn part(&mut self, part: &str, threads: u32) -> Outcome<()> {
+        let child = |math: CpuMath| -> Outcome<Command> {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["--cpu-part", part, "--threads", &threads.to_string()]).env("ATELIER_CPU_MATH", math.name());
+            Ok(command)
+        };
+        if threads == 1 {
+            self.take(&mut child(CpuMath::Exact)?, ENGINE, 1)?;
+        }
+        for ours in self.ours.clone() {
+            if let Some((math, level)) = ours.part {
+                self.take(child(math)?.env("ATELIER_CPU_LEVEL", level), ours.column, threads)?;
+            }
+        }
+        // The built-in model has no quantised weights.
+        if part.starts_with("sd15") {
+            self.take(&mut child(CpuMath::Int8)?, OURS_INT8[0], threads)?;
+        }
+        self.others(&[part], threads);
+        Ok(())
+    }
+
+    /// The same rows by peers. One that fails has said why, and the others go on.
+    fn others(&mut self, rows: &[&str], threads: u32) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers");
+        for (peer, python) in self.peers.clone() {
+            for (column, arguments) in peer.columns {
+                // The layout is one of images.
+                let rows = rows.iter().filter(|row| !arguments.contains(&NHWC) || row.starts_with("convolution") || row.ends_with("512"));
+                let mut command = Command::new(&python);
+                command.arg(scripts.join(peer.script)).args(arguments).arg(threads.to_string()).args(rows);
+                command.env("OMP_NUM_THREADS", threads.to_string()).env("ATELIER_GRAPHS", &self.graphs);
+                if let Err(error) = self.take(&mut command, column, threads) {
+                    eprintln!("{column}: {error}");
+                }
+            }
         }
     }
-}
 
-fn pytorch(python: Option<&Path>, rows: &[&str], table: &mut Table) -> Outcome<()> {
-    let Some(python) = python else { return Ok(()) };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/pytorch/measure.py");
-    for (column, kind, layout) in PYTORCH {
-        // The layout is one of images.
-        let rows = rows.iter().filter(|row| layout == "nchw" || row.starts_with("convolution") || row.ends_with("512"));
-        take(Command::new(python).arg(&script).args([kind, layout]).args(rows).env("OMP_NUM_THREADS", "1"), column, table)?;
+    /// Runs a program and keeps what it measured.
+    fn take(&mut self, command: &mut Command, column: &str, threads: u32) -> Outcome<()> {
+        let output = command.stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            return Err(format!("{command:?} ended with {}", output.status).into());
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let Some((row, value)) = line.split_once('\t') else { continue };
+            let Some(value) = value.parse::<f64>().ok().filter(|value| value.is_finite()) else { continue };
+            self.table.entry((threads, row.to_owned(), column.to_owned())).or_default().push(value);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// A part of a model by every arithmetic, each in a process of its own, and by PyTorch.
-fn models(part: &str, python: Option<&Path>, table: &mut Table) -> Outcome<()> {
-    let child = || -> Outcome<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["--cpu-part", part]);
-        Ok(command)
-    };
-    take(child()?.env("ATELIER_CPU_MATH", CpuMath::Exact.name()), ENGINE, table)?;
-    for (column, _, math, level) in OURS {
-        let _ = take(child()?.env("ATELIER_CPU_MATH", math.name()).env("ATELIER_CPU_LEVEL", level), column, table);
+    /// The median of the rounds.
+    fn get(&self, threads: u32, row: &str, column: &str) -> Option<f64> {
+        self.table.get(&(threads, row.to_owned(), column.to_owned())).map(|values| median(values.clone()))
     }
-    pytorch(python, &[part], table)
-}
 
-/// Runs a program and keeps the best of what it measured: the most of rates, the least of times and
-/// memory.
-fn take(command: &mut Command, column: &str, table: &mut Table) -> Outcome<()> {
-    let output = command.stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err(format!("{command:?} ended with {}", output.status).into());
+    /// The quickest of several columns.
+    fn quickest(&self, threads: u32, row: &str, columns: &[&str]) -> Option<f64> {
+        let quicker = if is_rate(row) { f64::max } else { f64::min };
+        columns.iter().filter_map(|column| self.in_row(threads, row, column)).reduce(quicker)
     }
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Some((row, value)) = line.split_once('\t') else { continue };
-        let Ok(value) = value.parse::<f64>() else { continue };
-        let is_rate = ["product", "convolution", "int8", PEAK].iter().any(|kind| row.starts_with(kind));
-        let better = if is_rate { f64::max } else { f64::min };
-        table.entry((row.to_owned(), column.to_owned())).and_modify(|best| *best = better(*best, value)).or_insert(value);
-    }
-    Ok(())
-}
 
-fn print(table: &Table, unit: &str, rows: &[&str], is_rate: bool) {
-    if rows.is_empty() {
-        return;
+    /// As [`get`](Self::get); a product's `Q8_0` has a row of its own name.
+    fn in_row(&self, threads: u32, row: &str, column: &str) -> Option<f64> {
+        let int8 = in_int8(row).filter(|_| OURS_INT8.contains(&column));
+        self.get(threads, int8.as_deref().unwrap_or(row), column)
     }
-    let columns: Vec<&str> =
-        std::iter::once(ENGINE).chain(OURS.iter().map(|(column, ..)| *column)).chain(PYTORCH.iter().map(|(column, ..)| *column)).collect();
-    println!("\n| {unit} | {} | f32: ours / PyTorch | bf16: ours / PyTorch | of the peak, f32, bf16 |", columns.join(" | "));
-    println!("|---|{}", "---|".repeat(columns.len() + 3));
-    for row in rows {
-        let get = |column: &str| table.get(&((*row).to_owned(), column.to_owned())).copied();
-        let peak = |column: &str| table.get(&(PEAK.to_owned(), column.to_owned())).copied();
-        let number = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| if value < 20.0 { format!("{value:.2}") } else { format!("{value:.0}") })
+
+    fn print_peaks(&self) {
+        let peaks = self.ours.iter().filter_map(|ours| Some(format!("{} {:.0}", ours.column, self.get(1, PEAK, ours.column)?)));
+        let peaks: Vec<String> = peaks.collect();
+        if !peaks.is_empty() {
+            println!("\nPeak of one thread, GFLOP/s: {}", peaks.join(", "));
+        }
+    }
+
+    /// What was measured, then ratios and shares of the peak.
+    fn print(&self, unit: &str, rows: &[&str], threads: u32) {
+        if rows.is_empty() {
+            return;
+        }
+        let ours = OURS.iter().map(|ours| ours.column).chain(OURS_INT8.iter().copied());
+        let theirs = PEERS.iter().flat_map(|peer| peer.columns).map(|(column, _)| *column);
+        let columns: Vec<&str> = std::iter::once(ENGINE).chain(ours).chain(theirs).collect();
+        let measured = |row: &&str| {
+            let cells: Vec<String> = columns.iter().map(|column| cell(self.in_row(threads, row, column))).collect();
+            format!("| {row} | {} |", cells.join(" | "))
         };
-        // Above 1 ours is quicker.
-        let ratio = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
-            (Some(ours), Some(theirs)) if is_rate => format!("{:.2}", ours / theirs),
-            (Some(ours), Some(theirs)) => format!("{:.2}", theirs / ours),
-            _ => "-".to_owned(),
+        print_table(&format!("{unit}, {}", in_words(threads)), &columns, &rows.iter().map(measured).collect::<Vec<_>>());
+        let compared = |row: &&str| {
+            let ratio = |(_, ours, theirs): (&str, &[&str], &[&str])| {
+                let (ours, theirs) = (self.quickest(threads, row, ours)?, self.quickest(threads, row, theirs)?);
+                Some(if is_rate(row) { ours / theirs } else { theirs / ours })
+            };
+            let share = |columns: &[&str]| {
+                let peak = self.quickest(1, PEAK, columns)? * f64::from(threads);
+                self.quickest(threads, row, columns).filter(|_| is_rate(row)).map(|rate| format!("{:.0} %", 100.0 * rate / peak))
+            };
+            let ratios = RATIOS.map(|it| ratio(it).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")));
+            // No peak is known of AMX's tiles.
+            let shares = [OURS_F32, &["bf16"]].map(|columns| share(columns).unwrap_or_else(|| "-".to_owned()));
+            format!("| {row} | {} | {} |", ratios.join(" | "), shares.join(" | "))
         };
-        let quickest = if is_rate { f64::max } else { f64::min };
-        let single = get("AVX2").into_iter().chain(get("AVX-512")).reduce(quickest);
-        let share = |column: &str| match (get(column), peak(column)) {
-            (Some(rate), Some(peak)) if is_rate => format!("{:.0} %", 100.0 * rate / peak),
-            _ => "-".to_owned(),
-        };
-        let cells: Vec<String> = columns.iter().map(|column| number(get(column))).collect();
-        println!(
-            "| {row} | {} | {} | {} | {}, {} |",
-            cells.join(" | "),
-            ratio(single, get("PyTorch f32")),
-            ratio(get("bf16"), get("PyTorch bf16")),
-            share("AVX-512"),
-            share("bf16")
-        );
+        let titles: Vec<&str> = RATIOS.iter().map(|(title, ..)| *title).chain(["f32 of the peak", "bf16 of the peak"]).collect();
+        print_table(&format!("ours / theirs, {}", in_words(threads)), &titles, &rows.iter().map(compared).collect::<Vec<_>>());
     }
+
+    /// How many times as quick as in f32 products in eight bits are.
+    fn print_int8(&self, sizes: &[&str]) {
+        for (_, column) in self.int8_levels() {
+            let lines = sizes.iter().filter_map(|sizes| {
+                let in_f32 = self.get(1, &format!("product {sizes}"), column)?;
+                let ratio = |format: &str| self.get(1, &format!("int8 {format} {sizes}"), column).map(|rate| rate / in_f32);
+                Some(format!("| {sizes} | {} |", FORMATS.map(|format| cell(ratio(format))).join(" | ")))
+            });
+            let lines: Vec<String> = lines.collect();
+            if !lines.is_empty() {
+                print_table(&format!("{column}, times as quick as f32"), &FORMATS, &lines);
+            }
+        }
+    }
+
+    fn print_memory(&self, part: &str, threads: u32) {
+        let ours = self.ours.iter().map(|ours| ours.column);
+        let peaks = std::iter::once(ENGINE)
+            .chain(ours)
+            .chain(OURS_INT8.iter().copied())
+            .filter_map(|column| Some(format!("{column} {:.0}", self.get(threads, &format!("{part} {PEAK}"), column)? / 1e6)));
+        println!("most memory, {part}, MB: {}", peaks.collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// The name that the kernels' program has for a product with weights in `Q8_0`.
+fn in_int8(row: &str) -> Option<String> {
+    row.strip_prefix("product ").map(|sizes| format!("int8 Q8_0 {sizes}"))
+}
+
+/// A Python has a module. It is not loaded: that takes seconds.
+fn has(python: &Path, module: &str) -> bool {
+    let script = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+    Command::new(python).args(["-c", script, module]).status().is_ok_and(|status| status.success())
 }
 
 /// Measures a part of a model in this process and prints it, with the most memory.
-pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
+pub(super) fn part(part: &str, folder: &Path, threads: u32) -> Outcome<()> {
     let [name, phase, side] = part.split(' ').collect::<Vec<_>>()[..] else { return Err(format!("no part is called {part}").into()) };
     let side = side.parse()?;
     let mut recipe = Recipe {
         width: side,
         height: side,
-        threads: Some(1),
+        threads: Some(threads),
         placement: PlacementText { backend: "cpu".into(), ..PlacementText::default() },
         ..Recipe::default()
     };
@@ -245,11 +416,16 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
         (recipe.width, recipe.height) = (side, side);
     } else {
         recipe.files = ModelFiles::from_iter([(FileRole::Model, testkit::sd15_cached(folder)?)]);
-        recipe.flash_attention = atelier_engine::cpu_math() != CpuMath::Exact;
+        let math = atelier_engine::cpu_math();
+        recipe.flash_attention = math != CpuMath::Exact;
+        recipe.weight_type = (math == CpuMath::Int8).then_some(TensorType::Q8_0);
     }
     recipe.guidance = 1.0;
     recipe.steps = if phase == "step" { 3 } else { 1 };
     recipe.prompt = "a lake".into();
+    let begun = Instant::now();
+    // With several threads the time that passes is what they are for.
+    let now = || if threads == 1 { cpu_time() } else { begun.elapsed() };
     let engine = start(|| {});
     engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let (mut last, mut done, mut steps) = (None, 0, Vec::new());
@@ -258,13 +434,13 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
             // Parts of a step are told too.
             Event::Step { step, .. } if step.done > done => {
                 done = step.done;
-                let now = cpu_time();
+                let now = now();
                 if let Some(last) = last.replace(now) {
                     steps.push(now.saturating_sub(last).as_secs_f64());
                 }
             }
             Event::End { end: End::Done { .. }, .. } => {
-                break last.map(|last: Duration| cpu_time().saturating_sub(last).as_secs_f64());
+                break last.map(|last: Duration| now().saturating_sub(last).as_secs_f64());
             }
             Event::End { end, .. } => return Err(format!("{end:?}").into()),
             _ => {}
@@ -287,7 +463,7 @@ fn cpu_time() -> Duration {
     }
     #[cfg(not(unix))]
     {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed()
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
     }
 }

@@ -142,7 +142,7 @@ fn cancel(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,12 +1,16 @@
-//! Speed of the kernels on one thread, by the thread's CPU time (on Linux), best of several.
+//! Speed of the kernels, best of several: one thread by its CPU time (on Linux), several by the time
+//! that passes.
 //!
-//! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS
-//! DEPTH`, `int8 FORMAT FEATURES TOKENS DEPTH` (quantised weights in eight bits, with the instructions
-//! beside the level), `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the registers can do),
-//! milliseconds of `attention SIZE TOKENS HEADS`. Other weights, keys and values are binary16.
+//! `rates LEVEL THREADS ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES
+//! TOKENS DEPTH`, `int8 FORMAT FEATURES TOKENS DEPTH` (quantised weights in eight bits, with the
+//! instructions beside the level), `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the
+//! registers can do, of one thread), milliseconds of `attention SIZE TOKENS HEADS`. Other weights,
+//! keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
@@ -23,8 +27,12 @@ fn main() -> ExitCode {
         eprintln!("this CPU has no level {level:?}; choose one of {:?}", Level::ALL);
         return ExitCode::from(2);
     };
+    let Some(threads) = arguments.next().and_then(|threads| threads.parse::<usize>().ok()).filter(|threads| *threads > 0) else {
+        eprintln!("the number of threads follows the level");
+        return ExitCode::from(2);
+    };
     for row in arguments {
-        let Some(value) = measure(level, kernels, &row) else {
+        let Some(value) = measure(level, kernels, threads, &row) else {
             eprintln!("no row is called {row:?}");
             return ExitCode::from(2);
         };
@@ -33,7 +41,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
+fn measure(level: Level, kernels: &Kernels, threads: usize, row: &str) -> Option<f64> {
     let (kind, numbers) = row.split_once(' ').unwrap_or((row, ""));
     let (format, numbers) = match kind {
         "int8" => {
@@ -45,10 +53,10 @@ fn measure(level: Level, kernels: &Kernels, row: &str) -> Option<f64> {
     let numbers: Option<Vec<usize>> =
         numbers.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
     Some(match (kind, numbers?.as_slice()) {
-        ("int8", &[features, tokens, depth]) => int8_product(level, kernels, format?, [tokens, features, depth]),
-        ("product", &[features, tokens, depth]) => product(kernels, tokens, features, depth),
-        ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, size, channels, out_channels),
-        ("attention", &[size, tokens, heads]) => attention(kernels, size, tokens, heads),
+        ("int8", &[features, tokens, depth]) => int8_product(level, kernels, threads, format?, [tokens, features, depth]),
+        ("product", &[features, tokens, depth]) => product(kernels, threads, tokens, features, depth),
+        ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, threads, size, channels, out_channels),
+        ("attention", &[size, tokens, heads]) => attention(kernels, threads, size, tokens, heads),
         ("peak", []) => peak(level),
         _ => return None,
     })
@@ -113,7 +121,7 @@ fn peak(level: Level) -> f64 {
         // Tile registers need assembly.
         Level::Scalar | Level::Neon | Level::AmxBf16 => return f64::NAN,
     };
-    2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(work)
+    2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(1, |_| work())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -121,7 +129,7 @@ fn peak(_: Level) -> f64 {
     f64::NAN
 }
 
-fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f64 {
+fn product(kernels: &Kernels, threads: usize, tokens: usize, features: usize, depth: usize) -> f64 {
     let weights = vec![0x2000_u16; features * depth];
     let activations = vec![0.01_f32; tokens * depth];
     let mut out = vec![0.0_f32; tokens * features];
@@ -136,11 +144,11 @@ fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f
         epilogue: Epilogue::NONE,
     };
     // SAFETY: the matrices have these sizes.
-    let seconds = best(|| unsafe { multiply(kernels, &product, Thread::ALONE) });
+    let seconds = best(threads, |thread| unsafe { multiply(kernels, &product, thread) });
     2e-9 * (tokens * features * depth) as f64 / seconds
 }
 
-fn int8_product(level: Level, kernels: &Kernels, format: Format, [tokens, features, depth]: [usize; 3]) -> f64 {
+fn int8_product(level: Level, kernels: &Kernels, threads: usize, format: Format, [tokens, features, depth]: [usize; 3]) -> f64 {
     let weights_stride = depth / format.values() * format.bytes();
     // Factors of small numbers, whose time is that of all others.
     let weights = vec![0x21_u8; features * weights_stride];
@@ -161,11 +169,11 @@ fn int8_product(level: Level, kernels: &Kernels, format: Format, [tokens, featur
     };
     let level = Int8Level::beside(level, true);
     // SAFETY: the matrices have these sizes.
-    let seconds = best(|| unsafe { int8::multiply(level, kernels, &product, Thread::ALONE) });
+    let seconds = best(threads, |thread| unsafe { int8::multiply(level, kernels, &product, thread) });
     2e-9 * (tokens * features * depth) as f64 / seconds
 }
 
-fn convolution(kernels: &Kernels, size: usize, channels: usize, out_channels: usize) -> f64 {
+fn convolution(kernels: &Kernels, threads: usize, size: usize, channels: usize, out_channels: usize) -> f64 {
     let depth = channels * 9;
     let weights = vec![0x2000_u16; out_channels * depth];
     let image = vec![0.01_f32; channels * size * size];
@@ -185,12 +193,12 @@ fn convolution(kernels: &Kernels, size: usize, channels: usize, out_channels: us
     let weights = Rows { data: weights.as_ptr().cast(), stride: depth * 2, values: Values::F16 };
     let convolution = Convolution { shape: &shape, weights, image: image.as_ptr(), out: out.as_mut_ptr(), epilogue: Epilogue::NONE };
     // SAFETY: the images have these sizes.
-    let seconds = best(|| unsafe { convolve(kernels, &convolution, Thread::ALONE) });
+    let seconds = best(threads, |thread| unsafe { convolve(kernels, &convolution, thread) });
     2e-9 * (out_channels * size * size * depth) as f64 / seconds
 }
 
 /// Milliseconds.
-fn attention(kernels: &Kernels, size: usize, tokens: usize, heads: usize) -> f64 {
+fn attention(kernels: &Kernels, threads: usize, size: usize, tokens: usize, heads: usize) -> f64 {
     let queries = vec![0.01_f32; heads * tokens * size];
     let keys = vec![0x2000_u16; heads * tokens * size];
     let mut out = vec![0.0_f32; heads * tokens * size];
@@ -217,16 +225,71 @@ fn attention(kernels: &Kernels, size: usize, tokens: usize, heads: usize) -> f64
         value_size: size,
     };
     // SAFETY: the matrices have these sizes.
-    1e3 * best(|| unsafe { attend(kernels, &attention, Thread::ALONE) })
+    1e3 * best(threads, |thread| unsafe { attend(kernels, &attention, thread) })
 }
 
-/// Seconds of CPU time of the fastest of several calls.
-fn best(work: impl Fn()) -> f64 {
+/// Seconds of the fastest of several calls, each of which every thread takes part in.
+fn best(threads: usize, work: impl Fn(Thread)) -> f64 {
+    if threads == 1 {
+        return fastest(cpu_seconds, || work(Thread::ALONE));
+    }
+    let begun = Instant::now();
+    let work = Everywhere(work);
+    // Calls that may begin, and parts of them that others have done. The threads do not sleep
+    // between calls, as the engine's do not.
+    let (calls, parts) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for index in 1..threads {
+            let (work, calls, parts) = (&work, &calls, &parts);
+            scope.spawn(move || {
+                for call in 1.. {
+                    let mut allowed = calls.load(Ordering::Acquire);
+                    while allowed < call {
+                        std::hint::spin_loop();
+                        allowed = calls.load(Ordering::Acquire);
+                    }
+                    if allowed == usize::MAX {
+                        break;
+                    }
+                    work.call(Thread { index, count: threads });
+                    parts.fetch_add(1, Ordering::Release);
+                }
+            });
+        }
+        let seconds = fastest(
+            || begun.elapsed().as_secs_f64(),
+            || {
+                let wanted = (calls.fetch_add(1, Ordering::Release) + 1) * (threads - 1);
+                work.call(Thread { index: 0, count: threads });
+                while parts.load(Ordering::Acquire) < wanted {
+                    std::hint::spin_loop();
+                }
+            },
+        );
+        calls.store(usize::MAX, Ordering::Release);
+        seconds
+    })
+}
+
+/// An operation that several threads may compute at once.
+struct Everywhere<F>(F);
+
+// SAFETY: the matrices that it points to outlive it, and each thread writes a part of its own.
+unsafe impl<F> Sync for Everywhere<F> {}
+
+impl<F: Fn(Thread)> Everywhere<F> {
+    fn call(&self, thread: Thread) {
+        (self.0)(thread);
+    }
+}
+
+/// Seconds of the fastest of several calls by a clock.
+fn fastest(clock: impl Fn() -> f64, work: impl Fn()) -> f64 {
     let (mut best, mut spent) = (f64::INFINITY, 0.0);
     for _ in 0..40 {
-        let start = cpu_seconds();
+        let start = clock();
         work();
-        let took = cpu_seconds() - start;
+        let took = clock() - start;
         best = best.min(took);
         spent += took;
         if spent > 1.0 {
@@ -257,6 +320,6 @@ fn cpu_seconds() -> f64 {
 /// Time since the first call: other systems have no such clock by this name.
 #[cfg(not(target_os = "linux"))]
 fn cpu_seconds() -> f64 {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64()
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }

@@ -1,53 +1,41 @@
-"""PyTorch's side of `cargo xtask bench -- --cpu`: one thread's CPU time for the rows that are named.
+"""PyTorch's side of `cargo xtask bench -- --cpu`: the rows that are named.
 
-`measure.py f32|bf16 nchw|nhwc ROW...` writes a line `ROW<tab>VALUE` for each: GFLOP/s of a product or convolution, milliseconds of attention,
-seconds of a part of a model. Rows have the names that the benchmark gives them.
+`pytorch.py f32|bf16 nchw|nhwc THREADS ROW...` writes a line `ROW<tab>VALUE` for each: GFLOP/s of a product or convolution,
+milliseconds of attention, seconds of a part of a model. Rows have the names that the benchmark gives them.
 """
 
 import pathlib
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
 
 import stable_diffusion
+from timing import best
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools/builtin-model"))
 import model as builtin  # noqa: E402
-
-
-def best(work, at_least: int = 2, seconds: float = 1.0) -> float:
-    """CPU seconds of the quickest of several calls."""
-    quickest, spent, calls = float("inf"), 0.0, 0
-    work()
-    while calls < at_least or (spent < seconds and calls < 40):
-        start = time.process_time()
-        work()
-        took = time.process_time() - start
-        quickest, spent, calls = min(quickest, took), spent + took, calls + 1
-    return quickest
 
 
 def random(*shape, dtype, layout=torch.contiguous_format):
     return torch.randn(*shape).to(dtype).contiguous(memory_format=layout)
 
 
-def measure(row: str, dtype, layout) -> float | None:
+def measure(row: str, dtype, layout, threads: int) -> float | None:
     kind, *rest = row.split()
     if kind == "product":
         features, tokens, depth = (int(number) for number in rest[:3])
         x, weights = random(tokens, depth, dtype=dtype), random(features, depth, dtype=dtype)
-        return 2e-9 * features * tokens * depth / best(lambda: F.linear(x, weights))
+        return 2e-9 * features * tokens * depth / best(lambda: F.linear(x, weights), threads)
     if kind == "convolution":
         size, (inward, outward) = int(rest[0].split("x")[0]), (int(number) for number in rest[1].split(">"))
         x = random(1, inward, size, size, dtype=dtype, layout=layout)
         weights = random(outward, inward, 3, 3, dtype=dtype, layout=layout)
-        return 2e-9 * size * size * inward * outward * 9 / best(lambda: F.conv2d(x, weights, padding=1))
+        return 2e-9 * size * size * inward * outward * 9 / best(lambda: F.conv2d(x, weights, padding=1), threads)
     if kind == "attention":
         size, tokens, heads = (int(number) for number in rest[:3])
         q, k, v = (random(1, heads, tokens, size, dtype=dtype) for _ in range(3))
-        return 1e3 * best(lambda: F.scaled_dot_product_attention(q, k, v))
+        return 1e3 * best(lambda: F.scaled_dot_product_attention(q, k, v), threads)
     part, size = rest[0], int(rest[1])
     latent = size // 8
     if kind == "builtin" and part == "step":
@@ -56,19 +44,19 @@ def measure(row: str, dtype, layout) -> float | None:
         x, moment = random(1, 16, latent, latent, dtype=dtype), torch.tensor([500.0])
         # The angles of positions are computed once, by the first call.
         dit.t_embedder = Cast(dit.t_embedder, dtype)
-        return best(lambda: dit(x, moment, words, length))
+        return best(lambda: dit(x, moment, words, length), threads)
     if kind == "builtin":
         autoencoder = builtin.Autoencoder(64, 64, whole=True).to(dtype).to(memory_format=layout)
         x = random(1, 16, latent, latent, dtype=dtype, layout=layout)
-        return best(lambda: autoencoder.decode(x))
+        return best(lambda: autoencoder.decode(x), threads)
     if part == "step":
         unet = stable_diffusion.Unet().to(dtype).to(memory_format=layout)
         x, moment = random(1, 4, latent, latent, dtype=dtype, layout=layout), torch.tensor([500.0])
         context = random(1, 77, stable_diffusion.CONTEXT, dtype=dtype)
-        return best(lambda: unet(x, moment, context))
+        return best(lambda: unet(x, moment, context), threads)
     decoder = stable_diffusion.vae_decoder().to(dtype).to(memory_format=layout)
     x = random(1, 4, latent, latent, dtype=dtype, layout=layout)
-    return best(lambda: decoder(x))
+    return best(lambda: decoder(x), threads)
 
 
 class Cast(torch.nn.Module):
@@ -83,12 +71,13 @@ class Cast(torch.nn.Module):
 
 
 def main():
-    torch.set_num_threads(1)
+    threads = int(sys.argv[3])
+    torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[sys.argv[1]]
     layout = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}[sys.argv[2]]
-    for row in sys.argv[3:]:
-        print(f"{row}\t{measure(row, dtype, layout)}", flush=True)
+    for row in sys.argv[4:]:
+        print(f"{row}\t{measure(row, dtype, layout, threads)}", flush=True)
 
 
 main()
