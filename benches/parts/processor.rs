@@ -1,6 +1,6 @@
 //! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--threads N]
 //! [--only TEXT]`. CPU time of one thread, and the time that passes with two; the engine as it is
-//! (`exact`, one thread), ours by level, and PyTorch, OpenVINO and ONNX Runtime where `PATH` (or
+//! (`exact`, one thread), ours by level, and PyTorch, `OpenVINO` and ONNX Runtime where `PATH` (or
 //! `ATELIER_PYTHON`) is a Python that has them; then products of quantised weights in eight bits
 //! beside f32 (`--only int8` alone). Each round lets every program have its turn, and the median of
 //! the rounds counts, so that all see the same machine.
@@ -73,7 +73,7 @@ const ENGINE: &str = "engine";
 /// What others compute with, by a script in `benches/peers`.
 struct Peer {
     name: &'static str,
-    /// Names in PyPI, which are those of the modules.
+    /// Names in `PyPI`, which are those of the modules.
     packages: &'static [&'static str],
     script: &'static str,
     /// Columns, each with the script's first two arguments.

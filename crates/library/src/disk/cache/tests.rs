@@ -47,8 +47,8 @@ fn a_fault_that_was_told_in_another_language_is_found_again_and_what_is_known_is
 fn a_damaged_cache_is_an_empty_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("files.json");
-    for text in ["", "{", "[]", r#"{"version":999,"files":{}}"#, r#"{"version":1,"files":{"/a":{"bytes":1,"modified":1,"about":"dunno"}}}"#]
-    {
+    let unknown = format!(r#"{{"version":{VERSION},"files":{{"/a":{{"bytes":1,"modified":1,"about":"dunno"}}}}}}"#);
+    for text in ["", "{", "[]", r#"{"version":999,"files":{}}"#, &unknown] {
         std::fs::write(&path, text).unwrap();
         assert_eq!(FactsCache::open(&path).get(&found("/a", 1, 1)), None, "{text}");
     }
@@ -60,7 +60,7 @@ fn lists_without_end_are_read_to_their_limit() {
     let path = dir.path().join("files.json");
     let (words, tags) = (vec!["\"a\""; 100_000].join(","), vec!["[\"a\",1]"; 100_000].join(","));
     let text = format!(
-        "{{\"version\":1,\"files\":{{\"/a\":{{\"bytes\":1,\"modified\":1,\"about\":{{\"known\":{{\"role\":null,\"family\":null,\"name\":\"a\",\"parameters\":1,\
+        "{{\"version\":{VERSION},\"files\":{{\"/a\":{{\"bytes\":1,\"modified\":1,\"about\":{{\"known\":{{\"role\":null,\"family\":null,\"name\":\"a\",\"parameters\":1,\
         \"quantisation\":\"F16\",\"contains\":[],\"text_width\":null,\"vocabulary\":null,\"latent_channels\":null,\"reads\":null,\
         \"training\":{{\"trigger_words\":[{words}],\"tags\":[{tags}]}}}}}}}}}}}}"
     );
