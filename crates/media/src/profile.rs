@@ -78,8 +78,8 @@ impl Conversion {
 }
 
 /// The colours that a PNG file says by numbers, as a profile; `None` where it has no numbers, or
-/// those of sRGB. Its own profile yields to one number each for primaries and curve (cICP), and
-/// goes before chromaticities and gamma (cHRM, gAMA). Reads the file up to its pixels.
+/// those of sRGB. Code points (cICP) go before the file's own profile, and that before
+/// chromaticities and gamma (cHRM, gAMA). Reads the file up to its pixels.
 pub(crate) fn profile_of_numbers(path: &Path) -> Option<Vec<u8>> {
     let mut decoder = png::Decoder::new(BufReader::new(File::open(path).ok()?));
     decoder.set_ignore_text_chunk(true);
