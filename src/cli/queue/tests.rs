@@ -68,7 +68,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     assert_eq!(made.exit, Exit::Done, "{}", made.err);
     let made = lines(&made.out);
     let paths: Vec<_> = made.iter().filter(|line| line["event"] == "picture").map(|line| line["path"].as_str().unwrap()).collect();
-    assert!(paths.len() == 2 && paths.iter().all(|path| std::path::Path::new(path).is_file()), "{made:?}");
+    assert!(paths.len() == 2 && paths.iter().all(|path| Path::new(path).is_file()), "{made:?}");
     assert_eq!(made.iter().filter(|line| line["event"] == "ended" && line["state"] == "done").count(), 2);
 
     let listed = lines(&run(&["list", "--json"]).out);
