@@ -147,6 +147,9 @@ fn a_file_comes_by_its_link_is_checked_and_goes_by_its_path() {
     let here = fs::read_dir(world.models()).unwrap().map(|it| it.unwrap().path().join(name)).find(|it| it.is_file()).unwrap();
     let path = here.to_str().unwrap();
     assert_eq!(world.done(&["models", "verify", path]), format!("right    {path}\n"));
+    let id = events.last().unwrap()["id"].as_str().unwrap();
+    assert_eq!(world.done(&["models", "verify", id]), format!("right    {path}\n"));
+    assert_eq!(world.lines(&["models", "info", id, "--json"]), world.lines(&["models", "info", path, "--json"]));
     assert!(world.done(&["models", "verify"]).contains(path));
     world.done(&["models", "rm", path]);
     assert!(!here.parent().unwrap().exists());

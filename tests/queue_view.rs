@@ -58,8 +58,11 @@ fn wait_for_rows(desktop: &mut Desktop, prompts: &[&str]) -> Result<()> {
 fn waiting_jobs_are_dragged_copied_and_cancelled_and_the_command_line_sees_it() -> Result<()> {
     let home = tempfile::tempdir()?;
     queue(home.path(), &["pause"])?;
+    let model = home.path().join("m.gguf");
+    fs::write(&model, "")?;
+    let model = model.to_str().context("the folder for temporary files has a name in Unicode")?;
     for prompt in ["a lake", "a castle", "a forest"] {
-        queue(home.path(), &["add", "-m", "/nowhere/m.gguf", "-p", prompt])?;
+        queue(home.path(), &["add", "-m", model, "-p", prompt])?;
     }
     let mut desktop = open(home.path(), &[])?;
     desktop.press("ctrl+j")?;

@@ -41,6 +41,8 @@ pub(super) enum UsageError {
     StartPicture(String),
     #[error("{0} Choose the folder of the lists with --wildcards, or write the words into the prompt")]
     Template(String),
+    #[error("{} does not exist, and the job needs it; check the name", .0.display())]
+    MissingFile(std::path::PathBuf),
     #[error("{} has no prompts: it is read as text, with one prompt on each line", .0.display())]
     NoPrompts(std::path::PathBuf),
     #[error("{}: {}", .0.display(), .1)]
@@ -69,6 +71,7 @@ impl UsageError {
             Self::NoSettings(_)
                 | Self::NoPrompt(_)
                 | Self::ModelOfPicture(_)
+                | Self::MissingFile(_)
                 | Self::NoHome(_)
                 | Self::Builtin(_)
                 | Self::Model(_)

@@ -68,6 +68,12 @@ pub(crate) fn decode(field: &str, bytes: &[u8]) -> Result<Rgb8, Failure> {
     receive(field, bytes)?.image().map_err(|error| refused(field, &error))
 }
 
+/// As [`decode`], with the colours of the file where they are more than that: what is generated
+/// from a part keeps them beside it. Blocks.
+pub(crate) fn decode_fine(field: &str, bytes: &[u8]) -> Result<Rgb8, Failure> {
+    receive(field, bytes)?.fine_image().map_err(|error| refused(field, &error))
+}
+
 /// How a mask says what is regenerated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaskSense {
@@ -218,6 +224,18 @@ mod tests {
             let read = bytes_of("image", &Value::String(form.into())).and_then(|bytes| decode("image", &bytes));
             assert!(read.is_err(), "{form}");
         }
+    }
+
+    #[test]
+    fn what_a_start_picture_has_beyond_eight_bits_of_srgb_comes_along() {
+        let pixels = image::RgbaImage::from_pixel(3, 2, image::Rgba([200, 90, 30, 128]));
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::DynamicImage::ImageRgba8(pixels).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();
+        let bytes = bytes.into_inner();
+        let start = decode_fine("init_images", &bytes).unwrap();
+        assert!(start.fine().is_some_and(|fine| fine.has_alpha));
+        assert_eq!(start.without_fine(), decode("init_images", &bytes).unwrap());
+        assert!(decode_fine("init_images", &png(3, 2, None)).unwrap().fine().is_none());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Servers that say no, that send elsewhere, and that send something else; and the token, which
 //! goes to one of them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use atelier_downloads::{Cause, Event, FileRequest, ProxyChoice, Source, Token};
-use atelier_library::Sha256;
+use atelier_downloads::{Cause, DownloadJob, Event, FileRequest, ProxyChoice, Source, Token};
+use atelier_library::{Sha256, check_arrived};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -73,6 +74,20 @@ fn a_file_that_moved_is_said_to_have_moved() {
         assert_eq!(failure.cause, Cause::NotFound);
         assert!(failure.advice.sentence.contains("moved"), "{failure:?}");
     }
+}
+
+#[test]
+fn what_a_link_brings_is_looked_at_before_it_has_its_name() {
+    let server = Server::start();
+    let home = Home::new(|options| options.inspect = Arc::new(check_arrived));
+    let said = br#"{"detail":"Log in first"}"#;
+    server.file("/a.gguf", said, []);
+    let failure = home.run(job("a", vec![wanted(server.at("/a.gguf"), "a.gguf")])).unwrap_err();
+    assert!(failure.cause == Cause::Mismatch && failure.advice.sentence.contains("not a model"), "{failure:?}");
+    assert_eq!(home.files(), Vec::<String>::new());
+    // Who wrote a sum or a manifest knows what comes.
+    home.run(job("b", vec![known(server.at("/a.gguf"), "a.gguf", said)])).unwrap();
+    home.run(DownloadJob { manifest: Some("{}".into()), ..job("c", vec![wanted(server.at("/a.gguf"), "a.gguf")]) }).unwrap();
 }
 
 #[test]

@@ -20,16 +20,17 @@ pub fn fetch(url: &str, max_bytes: usize, limit: Duration, proxy: &ProxyChoice) 
     let url = reqwest::Url::parse(url).map_err(|error| server(&error.to_string()))?;
     let answer = runtime.block_on(async { timeout(limit, web.text(&url, max_bytes)).await });
     match answer {
-        Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
+        Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url, tr!("downloads-check-the-connection-and"))),
+        Ok(Err(NoAnswer::Untrusted)) => Err(unreachable(&url, tr!("downloads-check-the-date-of"))),
         Ok(Err(NoAnswer::Nonsense(words))) => Err(server(&words)),
         Ok(Ok((answer, body))) if answer.response.status().is_success() => Ok(body),
         Ok(Ok((answer, _))) => Err(server(&tr!("downloads-status", code = answer.response.status().as_u16()))),
     }
 }
 
-fn unreachable(url: &reqwest::Url) -> Failure {
+fn unreachable(url: &reqwest::Url, hint: &str) -> Failure {
     let host = url.host_str().unwrap_or(tr!("downloads-the-server"));
-    Failure::new(Cause::Unreachable, tr!("downloads-cannot-be-reached", host), tr!("downloads-check-the-connection-and"))
+    Failure::new(Cause::Unreachable, tr!("downloads-cannot-be-reached", host), hint)
 }
 
 fn server(words: &str) -> Failure {

@@ -120,12 +120,13 @@ pub(super) async fn files(web: &Web, repo: &str) -> Result<Vec<HubFile>, Failure
 }
 
 async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: &str, repo: Option<&str>) -> Result<T, Failure> {
+    let unreachable = |hint: &str| {
+        let host = url.host_str().unwrap_or(tr!("downloads-the-server"));
+        Failure::new(Cause::Unreachable, tr!("downloads-cannot-be-reached", host), hint)
+    };
     let (answer, body) = web.text(url, MAX_BYTES).await.map_err(|error| match error {
-        NoAnswer::QueuedJob(_) => Failure::new(
-            Cause::Unreachable,
-            tr!("downloads-cannot-be-reached", host = url.host_str().unwrap_or(tr!("downloads-the-server"))),
-            tr!("downloads-models-on-this-machine"),
-        ),
+        NoAnswer::QueuedJob(_) => unreachable(tr!("downloads-models-on-this-machine")),
+        NoAnswer::Untrusted => unreachable(tr!("downloads-check-the-date-of")),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
     if !answer.response.status().is_success() {

@@ -52,7 +52,7 @@ pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
 pub use job::{DownloadJob, FileRequest, MANIFEST, Source, UnpackList};
 pub use names::{FileName, Sha256};
-pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
+pub use options::{FreeSpace, Inspect, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use space::free_bytes;
 pub use token::{Token, TokenStore};
 

@@ -1,10 +1,12 @@
 //! Settings of the queue, and the errors of its interface.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_core::advice::Advice;
 use atelier_core::stored_file::Unreadable;
 use atelier_language::tr;
 
@@ -15,6 +17,9 @@ use super::token::{Token, TokenStore};
 const ENDPOINT: &str = "https://huggingface.co";
 /// Bytes that are free where a path is.
 pub type FreeSpace = Arc<dyn Fn(&Path) -> io::Result<u64> + Send + Sync>;
+/// Refuses bytes that a file of this name cannot have; the file is open, and its name is yet to
+/// come.
+pub type Inspect = Arc<dyn Fn(&File, &str) -> Result<(), Advice> + Send + Sync>;
 
 /// Settings of the queue.
 #[derive(Clone)]
@@ -35,6 +40,9 @@ pub struct Options {
     pub retry_policy: RetryPolicy,
     /// Tells how much is free on a disk.
     pub free_space: FreeSpace,
+    /// Looks at what a link brought of which neither size nor sum was known: servers answer with
+    /// an error's text in a file's place.
+    pub inspect: Inspect,
 }
 
 impl Options {
@@ -52,6 +60,7 @@ impl Options {
             proxy: ProxyChoice::System,
             retry_policy: RetryPolicy::default(),
             free_space: Arc::new(space::free_bytes),
+            inspect: Arc::new(|_, _| Ok(())),
         }
     }
 }

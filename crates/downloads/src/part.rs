@@ -193,6 +193,11 @@ impl Part {
         Sha256::from(<[u8; 32]>::from(self.hash.clone().finalize()))
     }
 
+    /// The bytes that are there. Some systems let nobody else read them.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Gives the file its name. Its size and hash have been found right.
     pub(super) fn settle(self) -> io::Result<()> {
         self.file.sync_all()?;

@@ -5,7 +5,7 @@ use reqwest::header::{self, HeaderMap};
 
 use super::failure::{Cause, Failure};
 use super::job::Source;
-use super::web::Web;
+use super::web::{NoAnswer, Web};
 use crate::link_text::{name_in, unescaped};
 
 /// Name of the file at an address.
@@ -15,8 +15,11 @@ pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     let address = web.address(&Source::Url(url.into())).map_err(|sentence| failure(sentence, copy, Cause::Job))?;
     let host = address.host_str().unwrap_or(tr!("downloads-the-server")).to_owned();
     let answer = web.get(&address, None).await.map_err(|error| {
-        let sentence = tr!("downloads-could-not-be-asked", host, error);
-        failure(sentence, tr!("downloads-check-the-connection-and-try-again"), Cause::Unreachable)
+        let hint = match error {
+            NoAnswer::Untrusted => tr!("downloads-check-the-date-of"),
+            NoAnswer::QueuedJob(_) | NoAnswer::Nonsense(_) => tr!("downloads-check-the-connection-and-try-again"),
+        };
+        failure(tr!("downloads-could-not-be-asked", host, error), hint, Cause::Unreachable)
     })?;
     if !answer.response.status().is_success() {
         return Err(web.refusal(&answer, tr!("downloads-what-this-link-leads"), None, None, false).0);

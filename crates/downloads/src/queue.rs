@@ -110,6 +110,7 @@ impl Queue {
             web,
             retry_policy: options.retry_policy,
             free_space: options.free_space,
+            inspect: options.inspect,
             root: options.models_root,
             index: Mutex::new(index),
         };
@@ -236,6 +237,7 @@ impl Queue {
                     wanted: wanted.clone(),
                     folder: queued.job.folder.clone(),
                     licence_url: queued.job.licence_url.clone(),
+                    by_link: queued.job.manifest.is_none(),
                     waited,
                     counter: Arc::clone(&file_state.counter),
                     stop: stopped,

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::index::DownloadIndex;
 use super::job::FileRequest;
-use super::options::{FreeSpace, RetryPolicy};
+use super::options::{FreeSpace, Inspect, RetryPolicy};
 use super::progress_counter::ProgressCounter;
 use super::web::Web;
 
@@ -17,6 +17,7 @@ pub(super) struct Context {
     pub(super) web: Web,
     pub(super) retry_policy: RetryPolicy,
     pub(super) free_space: FreeSpace,
+    pub(super) inspect: Inspect,
     pub(super) root: PathBuf,
     pub(super) index: Mutex<DownloadIndex>,
 }
@@ -33,6 +34,8 @@ pub(super) struct FileTask {
     pub(super) wanted: FileRequest,
     pub(super) folder: PathBuf,
     pub(super) licence_url: Option<String>,
+    /// True if a link brought it, and no manifest speaks for it.
+    pub(super) by_link: bool,
     /// True if it waited for another job that downloaded a file from the same source.
     pub(super) waited: bool,
     pub(super) counter: Arc<ProgressCounter>,
@@ -46,6 +49,11 @@ impl FileTask {
 
     pub(super) fn name(&self) -> &str {
         self.wanted.filename.as_str()
+    }
+
+    /// True if nothing tells whether the right bytes came but what they are.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.by_link && self.wanted.size.is_none() && self.wanted.sha256.is_none()
     }
 
     pub(super) fn stopped(&self) -> bool {

@@ -403,6 +403,12 @@ impl Transfer {
                 part.discard()?;
                 return Ok(Err(mismatch(task.name())));
             }
+            if task.is_unknown()
+                && let Err(advice) = (context.inspect)(part.file(), task.name())
+            {
+                part.discard()?;
+                return Ok(Err(Failure { advice, cause: Cause::Mismatch }));
+            }
             make_room(&context, &task.target())?;
             part.settle()?;
             let etag = metadata.strong_etag().map(str::to_owned);
@@ -423,6 +429,10 @@ impl Transfer {
                 odd: false,
             },
             NoAnswer::Nonsense(words) => odd(tr!("downloads-could-not-be-downloaded", name = self.task.name(), words), Cause::Server),
+            NoAnswer::Untrusted => {
+                let sentence = tr!("downloads-could-not-be-downloaded", name = self.task.name(), words = NoAnswer::Untrusted);
+                TransferError::Failed(Failure::new(Cause::Unreachable, sentence, tr!("downloads-check-the-date-of"))).into()
+            }
         }
     }
 }

@@ -4,6 +4,8 @@
 //! whatever a server redirects to; a redirect never leads from `https` to `http`. Nothing a server
 //! says is trusted beyond being compared.
 
+use std::error::Error;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use atelier_language::tr;
@@ -53,6 +55,15 @@ pub(super) enum NoAnswer {
     /// The server does what no other try will mend.
     #[error("{0}")]
     Nonsense(String),
+    /// The server's certificate is none that this machine trusts, which no other try will mend.
+    #[error("{}", tr!("downloads-the-servers-certificate-is"))]
+    Untrusted,
+}
+
+impl From<reqwest::Error> for NoAnswer {
+    fn from(error: reqwest::Error) -> Self {
+        if is_of_certificate(&error) { Self::Untrusted } else { Self::QueuedJob(words(&error)) }
+    }
 }
 
 /// Range of a file to request.
@@ -148,7 +159,7 @@ impl Web {
             }
             let response = timeout(self.stall, request.send()).await;
             let response = response.map_err(|_| NoAnswer::QueuedJob(tr!("downloads-the-server-does-not").into()))?;
-            let response = response.map_err(|error| NoAnswer::QueuedJob(words(&error)))?;
+            let response = response.map_err(NoAnswer::from)?;
             linked = linked.or_else(|| etag(response.headers(), "x-linked-etag").and_then(|it| Sha256::try_from(it).ok()));
             linked_size = linked_size.or_else(|| number(response.headers(), &HeaderName::from_static("x-linked-size")));
             if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -183,7 +194,7 @@ impl Web {
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, NoAnswer> {
         let next = timeout(self.stall, response.chunk()).await;
         let next = next.map_err(|_| NoAnswer::QueuedJob(tr!("downloads-the-server-stopped-sending").into()))?;
-        next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
+        next.map_err(NoAnswer::from)
     }
 
     /// The failure for a status that is no success. `was_there`: somebody looked at it there before,
@@ -266,11 +277,20 @@ fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme() && one.host() == other.host() && one.port_or_known_default() == other.port_or_known_default()
 }
 
+/// True where a certificate was refused. Errors of the system hide what they carry from `source`.
+fn is_of_certificate(error: &(dyn Error + 'static)) -> bool {
+    if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
+        return true;
+    }
+    let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    carried.is_some_and(|error| is_of_certificate(error)) || error.source().is_some_and(is_of_certificate)
+}
+
 /// An error with the reasons beneath it, the last of which is the one that helps.
 fn words(error: &reqwest::Error) -> String {
     let mut text =
         if error.is_connect() { tr!("downloads-no-connection").to_owned() } else { tr!("downloads-the-connection-was-lost").to_owned() };
-    let mut inner = std::error::Error::source(error);
+    let mut inner = error.source();
     while let Some(error) = inner {
         if error.source().is_none() {
             text = format!("{text}: {error}");
@@ -348,6 +368,17 @@ mod tests {
         for bad in ["file:///etc/passwd", "ftp://x/y", "nothing", "data:text/plain,x"] {
             assert!(web.address(&Source::Url(bad.into())).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_refused_certificate_is_found_beneath_errors_of_the_system() {
+        let refused = |cause| io::Error::new(io::ErrorKind::InvalidData, rustls::Error::InvalidCertificate(cause));
+        for cause in [rustls::CertificateError::UnknownIssuer, rustls::CertificateError::Expired] {
+            assert!(is_of_certificate(&refused(cause.clone())));
+            assert!(is_of_certificate(&io::Error::other(refused(cause))));
+        }
+        assert!(!is_of_certificate(&io::Error::other(rustls::Error::HandshakeNotComplete)));
+        assert!(!is_of_certificate(&io::Error::from(io::ErrorKind::ConnectionReset)));
     }
 
     #[test]

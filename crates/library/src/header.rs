@@ -133,13 +133,8 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
     source.seek(SeekFrom::Start(0)).map_err(|error| fail(error.into()))?;
     let format = if start.starts_with(b"GGUF") {
         Format::Gguf
-    } else if let Some(other) = sniff::what(&start) {
-        let sniff::Other { what, hint } = other;
-        return Err(HeaderError::new(
-            if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel },
-            tr!("library-is-not-a-model", name, what = language::text(what)),
-            language::text(hint),
-        ));
+    } else if let Some(error) = other_kind(&start, name) {
+        return Err(error);
     } else if start.get(8).is_some_and(|it| *it != b'{') {
         return Err(HeaderError::new(
             Fault::NotAModel,
@@ -159,6 +154,13 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         .and_then(companions::check)
         .map_err(fail)?;
     Ok(Header { format, tensors: contents.tensors, metadata: contents.metadata, file_bytes })
+}
+
+/// The error for a file that begins so, where it is something else than a model.
+pub(crate) fn other_kind(start: &[u8], name: &str) -> Option<HeaderError> {
+    let sniff::Other { what, hint } = sniff::what(start)?;
+    let fault = if hint == sniff::PICKLE { Fault::Pickle } else { Fault::NotAModel };
+    Some(HeaderError::new(fault, tr!("library-is-not-a-model", name, what = language::text(what)), language::text(hint)))
 }
 
 /// Every tensor has its own name and its own place within the file.

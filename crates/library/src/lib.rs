@@ -74,7 +74,7 @@ pub use id_embedding::face_count;
 pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
 pub use left_out::left_out_note;
-pub use link::{Link, check_probed_name};
+pub use link::{Link, check_arrived, check_probed_name, link_id};
 pub use manifest::{
     Defaults, Example, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed,
     PictureOperations, PreviewWay, Role, Sha256, Unpack, Variant, model_name,

@@ -1,5 +1,8 @@
 //! Links that a person pastes or drops: a file or a repository on Hugging Face, or a file anywhere.
 
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use atelier_core::advice::Advice;
@@ -7,9 +10,11 @@ use atelier_downloads::link_text::{name_in, unescaped};
 use atelier_downloads::{DownloadJob, FileRequest, Source};
 use atelier_language::tr;
 
-use super::disk::is_model_file;
+use super::disk::{ONNX_ENDING, has_model_ending, is_model_file};
+use super::header::{Fault, HeaderError, file_name, other_kind, read_from};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
+use super::sniff;
 
 /// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,20 +38,38 @@ pub enum Link {
 const SUM_LETTERS: usize = 8;
 /// The hosts of Hugging Face.
 const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
+/// The hosts of Civitai.
+const CIVITAI_HOSTS: [&str; 3] = ["civitai.com", "www.civitai.com", "civitai.red"];
+/// What texts put around a link.
+const WRAPPERS: [(char, char); 8] = [
+    ('"', '"'),
+    ('\'', '\''),
+    ('`', '`'),
+    ('<', '>'),
+    ('(', ')'),
+    ('\u{201c}', '\u{201d}'),
+    ('\u{201e}', '\u{201c}'),
+    ('\u{300c}', '\u{300d}'),
+];
 
 impl Link {
     /// Reads a link; `None` where the text is none, or leads to a page that holds no file.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let text = text.trim();
+        let text = with_scheme(bare(text));
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
         if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return None;
         }
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
-        if !HOSTS.iter().any(|it| host.eq_ignore_ascii_case(it)) {
-            return path.rsplit('/').next().filter(|it| !it.is_empty()).map(|_| Self::Direct(text.to_owned()));
+        if is_one_of(host, &CIVITAI_HOSTS)
+            && let Some(file) = civitai_file(rest)
+        {
+            return Some(Self::Direct(file));
+        }
+        if !is_one_of(host, &HOSTS) {
+            return path.rsplit('/').next().filter(|it| !it.is_empty()).map(|_| Self::Direct(text.as_ref().to_owned()));
         }
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
@@ -95,15 +118,21 @@ impl Link {
         let filename = FileName::try_from(place.clone()).ok()?;
         let files = vec![FileRequest { source, filename, size: None, sha256: None, unpack: None }];
         let name = place.rsplit('/').next()?.to_owned();
-        Some(DownloadJob {
-            id: format!("{folder}--{}", letters(&place)),
-            folder: folder.into(),
-            name,
-            files,
-            manifest: None,
-            licence_url: None,
-        })
+        Some(DownloadJob { id: job_id(&folder, &place), folder: folder.into(), name, files, manifest: None, licence_url: None })
     }
+}
+
+fn job_id(folder: &str, place: &str) -> String {
+    format!("{folder}--{}", letters(place))
+}
+
+/// Id of the job by which a link brought this file into the folder of models.
+#[must_use]
+pub fn link_id(models_root: &Path, file: &Path) -> Option<String> {
+    let mut parts = file.strip_prefix(models_root).ok()?.components().map(|part| part.as_os_str().to_str());
+    let folder = parts.next()??;
+    let place = parts.collect::<Option<Vec<_>>>()?.join("/");
+    (!place.is_empty()).then(|| job_id(folder, &place))
 }
 
 /// The name of the file behind an address, as its server calls it.
@@ -117,10 +146,72 @@ pub fn check_probed_name(name: String) -> Result<String, Advice> {
     Err(Advice::new(tr!("library-this-link-leads-to", name), tr!("library-models-end-in-safetensors")))
 }
 
+/// Looks at what a link brought; the file may lie under another name.
+///
+/// # Errors
+/// If no model of this name has these bytes, as where a server answered with an error's text.
+pub fn check_arrived(file: &File, name: &str) -> Result<(), Advice> {
+    let path = Path::new(name);
+    if !has_model_ending(path) {
+        return Ok(());
+    }
+    let is_onnx = path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ONNX_ENDING));
+    match header_error(file, &file_name(path), is_onnx) {
+        // A disk that cannot be read now is no fault of the server's.
+        Ok(Some(error)) if matches!(error.fault, Fault::NotAModel | Fault::Empty) => Err(error.advice),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn header_error(mut file: &File, name: &str, is_onnx: bool) -> io::Result<Option<HeaderError>> {
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(0))?;
+    if bytes > 0 && is_onnx {
+        let mut start = Vec::new();
+        file.take(sniff::BYTES as u64).read_to_end(&mut start)?;
+        return Ok(other_kind(&start, name));
+    }
+    Ok(read_from(&mut file, bytes, name).err())
+}
+
 /// True if a file of this name can be a model, or an archive of one.
 fn can_hold_a_model(name: &str) -> bool {
     let name = Path::new(name);
     is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))
+}
+
+/// A link without what stands around it in a text.
+fn bare(text: &str) -> &str {
+    let mut text = text.trim().trim_end_matches([',', ';']);
+    while let Some(inner) = WRAPPERS.iter().find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close)) {
+        text = inner.trim();
+    }
+    text
+}
+
+/// A link that was copied without its scheme, with it.
+fn with_scheme(text: &str) -> Cow<'_, str> {
+    let (host, path) = text.split_once('/').unwrap_or((text, ""));
+    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let ends = host.rsplit('.').next().unwrap_or(host);
+    let is_name = host.contains('.') && ends.len() > 1 && ends.chars().all(|c| c.is_ascii_alphabetic());
+    let is_link = is_one_of(host, &HOSTS) || is_one_of(host, &CIVITAI_HOSTS) || (is_name && can_hold_a_model(path));
+    if is_link { format!("https://{text}").into() } else { text.into() }
+}
+
+fn is_one_of(host: &str, hosts: &[&str]) -> bool {
+    hosts.iter().any(|it| host.eq_ignore_ascii_case(it))
+}
+
+/// Address of the file of a version, whose number the address of a model's page has.
+fn civitai_file(page: &str) -> Option<String> {
+    let (place, query) = page.split('#').next()?.split_once('?')?;
+    let (host, path) = place.split_once('/')?;
+    path.strip_prefix("models/")?;
+    let value = |key: &str| query.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
+    let version = value("modelVersionId").filter(|it| !it.is_empty() && it.bytes().all(|c| c.is_ascii_digit()))?;
+    let token = value("token").map_or_else(String::new, |token| format!("?token={token}"));
+    Some(format!("https://{host}/api/download/models/{version}{token}"))
 }
 
 /// The address without the secret that some servers want in it.
@@ -133,6 +224,7 @@ fn without_token(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::io::Write;
 
     use super::*;
 
@@ -159,10 +251,73 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_found_in_what_texts_put_around_it() {
+        let direct = |url: &str| Some(Link::Direct(url.into()));
+        for text in [
+            "\"https://example.org/x/c.gguf\"",
+            "'https://example.org/x/c.gguf'",
+            "<https://example.org/x/c.gguf>",
+            " (https://example.org/x/c.gguf), ",
+            "\u{201e}https://example.org/x/c.gguf\u{201c}",
+            "example.org/x/c.gguf",
+            "`<example.org/x/c.gguf>`",
+        ] {
+            assert_eq!(Link::read(text), direct("https://example.org/x/c.gguf"), "{text}");
+        }
+        let file = Some(Link::File { repo: "a/b".into(), path: "c.gguf".into(), revision: "main".into() });
+        assert_eq!(Link::read("huggingface.co/a/b/blob/main/c.gguf"), file);
+        assert_eq!(Link::read("<hf.co/a/b>"), Some(Link::Repository("a/b".into())));
+        for text in ["models/c.gguf", "./c.gguf", "../a.b/c.gguf", "v1.5/c.gguf", "a.b/readme", "flux.dev", "\"", "<>", ""] {
+            assert_eq!(Link::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_page_of_a_version_leads_to_its_file() {
+        let file = |number: &str| Some(Link::Direct(format!("https://civitai.com/api/download/models/{number}")));
+        assert_eq!(Link::read("https://civitai.com/models/12/a-lake?modelVersionId=345"), file("345"));
+        assert_eq!(Link::read("civitai.com/models/12?modelVersionId=345&token=s#top"), file("345?token=s"));
+        for same in [
+            "https://civitai.com/models/12",
+            "https://civitai.com/models/12?modelVersionId=x",
+            "https://civitai.com/images/1?modelVersionId=2",
+        ] {
+            assert_eq!(Link::read(same), Some(Link::Direct(same.into())));
+        }
+    }
+
+    #[test]
+    fn what_a_link_brought_has_to_begin_as_its_name_ends() {
+        let arrived = |name: &str, bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            check_arrived(&file, name)
+        };
+        let text = b"{\"detail\":\"Not authenticated\"}";
+        for name in ["a.safetensors", "b/c.GGUF", "c.ckpt", "d.onnx", "e.sft"] {
+            assert!(arrived(name, text).unwrap_err().sentence.contains("not a model"), "{name}");
+            assert!(arrived(name, b"").is_err(), "{name}");
+            assert!(arrived(name, b"\x89PNG\r\n\x1a\n").is_err(), "{name}");
+        }
+        for (name, bytes) in [
+            ("config.json", &text[..]),
+            ("both.zip", b"PK\x03\x04"),
+            ("a.ckpt", b"\x80\x02}q\x00"),
+            ("a.gguf", b"GGUF\x03\0\0\0"),
+            ("a.safetensors", b"\xc8\0\0\0\0\0\0\0{\"a\""),
+            ("a.onnx", b"\x08\x07\x12\x01x"),
+        ] {
+            assert_eq!(arrived(name, bytes), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
     fn a_link_to_a_file_becomes_a_job_that_stays_in_its_folder() {
         let job = Link::read("https://huggingface.co/A/b/blob/main/c/Model%20X.gguf").unwrap().job(None).unwrap();
         assert_eq!((job.name.as_str(), job.folder.to_str()), ("Model X.gguf", Some("a--b")));
         assert_eq!((job.id.as_str(), job.files[0].filename.as_str()), ("a--b--c-model-x.gguf", "c/Model X.gguf"));
+        assert_eq!(link_id(Path::new("/m"), Path::new("/m/a--b/c/Model X.gguf")), Some(job.id));
+        assert_eq!((link_id(Path::new("/m"), Path::new("/m/x.gguf")), link_id(Path::new("/m"), Path::new("/n/a/x.gguf"))), (None, None));
         let job = Link::read("https://example.org/x/c.gguf?key=1").unwrap().job(None).unwrap();
         let folder = job.folder.to_str().unwrap();
         assert!(folder.starts_with("c-") && folder.len() == 10 && job.files[0].filename.as_str() == "c.gguf", "{folder}");

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use moxcms::{
-    CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, Layout, MatrixCoefficients, TransferCharacteristics,
-    Transform8BitExecutor, TransformOptions,
+    Chromaticity, CicpColorPrimaries, CicpProfile, ColorPrimaries, ColorProfile, DataColorSpace, Layout, MatrixCoefficients, ToneReprCurve,
+    TransferCharacteristics, Transform8BitExecutor, TransformOptions,
 };
 
 /// Bytes of a profile that is read; the largest of printers have about 2 MiB.
@@ -17,6 +17,16 @@ pub(crate) const MAX_PROFILE: usize = 4 << 20;
 const BLOCK: usize = 1 << 14;
 /// Steps of each channel between the colours that tell whether a profile is sRGB.
 const PROBE_STEP: usize = 51;
+/// The exponent that PNG's specification gives for sRGB.
+const SRGB_GAMMA: f32 = 0.45455;
+/// Nearer to it is meant to be it.
+const GAMMA_TOLERANCE: f32 = 0.005;
+/// Exponents that pictures are written with: 1 is linear light.
+const GAMMAS: std::ops::RangeInclusive<f32> = 0.2..=1.5;
+/// Smallest area of the parallelogram of three primaries; that of sRGB has 0.22.
+const MIN_GAMUT: f32 = 0.01;
+/// Smallest y of a white or a primary; blue of wide spaces has 0.0001 and more.
+const MIN_LIGHT: f32 = 0.0001;
 
 /// A way from one profile to another for pixels of red, green and blue.
 pub(crate) struct Conversion(Arc<Transform8BitExecutor>);
@@ -67,27 +77,71 @@ impl Conversion {
     }
 }
 
-/// The colours that a PNG file says by numbers (cICP), as a profile, which its own profile yields
-/// to; `None` where it has no numbers, or those of sRGB. Those that no profile says, of a high
-/// dynamic range or of part of the range, are an empty one. Reads the file up to its pixels.
+/// The colours that a PNG file says by numbers, as a profile; `None` where it has no numbers, or
+/// those of sRGB. Code points (cICP) go before the file's own profile, and that before
+/// chromaticities and gamma (cHRM, gAMA). Reads the file up to its pixels.
 pub(crate) fn profile_of_numbers(path: &Path) -> Option<Vec<u8>> {
     let mut decoder = png::Decoder::new(BufReader::new(File::open(path).ok()?));
     decoder.set_ignore_text_chunk(true);
-    let numbers = decoder.read_info().ok()?.info().coding_independent_code_points?;
+    let reader = decoder.read_info().ok()?;
+    let info = reader.info();
+    match info.coding_independent_code_points {
+        Some(numbers) => profile_of_code_points(numbers),
+        None => profile_of_light(info),
+    }
+}
+
+/// Code points that no profile says, of a high dynamic range or of part of the range, are an empty
+/// one.
+fn profile_of_code_points(numbers: png::CodingIndependentCodePoints) -> Option<Vec<u8>> {
     let color_primaries = CicpColorPrimaries::try_from(numbers.color_primaries).ok()?;
     let transfer_characteristics = TransferCharacteristics::try_from(numbers.transfer_function).ok()?;
     let is_high = matches!(transfer_characteristics, TransferCharacteristics::Smpte2084 | TransferCharacteristics::Hlg);
     if is_high || !numbers.is_video_full_range_image {
         return Some(Vec::new());
     }
-    let profile = ColorProfile::new_from_cicp(CicpProfile {
-        color_primaries,
-        transfer_characteristics,
-        matrix_coefficients: MatrixCoefficients::Identity,
-        full_range: true,
-    });
+    let profile = of_code_points(color_primaries, transfer_characteristics);
     // Numbers that say nothing leave it without curves.
     profile.red_trc.as_ref()?;
+    other_than_srgb(&profile)
+}
+
+fn of_code_points(color_primaries: CicpColorPrimaries, transfer_characteristics: TransferCharacteristics) -> ColorProfile {
+    let matrix_coefficients = MatrixCoefficients::Identity;
+    ColorProfile::new_from_cicp(CicpProfile { color_primaries, transfer_characteristics, matrix_coefficients, full_range: true })
+}
+
+fn profile_of_light(info: &png::Info<'_>) -> Option<Vec<u8>> {
+    if info.srgb.is_some() || info.icc_profile.is_some() {
+        return None;
+    }
+    let mut profile = of_code_points(CicpColorPrimaries::Bt709, TransferCharacteristics::Srgb);
+    if let Some(light) = info.chrm_chunk {
+        let at = |(x, y): (png::ScaledFloat, png::ScaledFloat)| Chromaticity::new(x.into_value(), y.into_value());
+        let [white, red, green, blue] = [light.white, light.red, light.green, light.blue].map(at);
+        let area = ((red.x - blue.x) * (green.y - blue.y) - (green.x - blue.x) * (red.y - blue.y)).abs();
+        // Points that span no triangle, or a white without light, would make every colour black.
+        if area < MIN_GAMUT || [&white, &red, &green, &blue].iter().any(|it| it.y < MIN_LIGHT) {
+            return None;
+        }
+        profile.update_rgb_colorimetry(white.to_xyyb(), ColorPrimaries { red, green, blue });
+    }
+    let gamma = info.gama_chunk.map(png::ScaledFloat::into_value);
+    // Who writes the gamma of sRGB means its curve.
+    if let Some(gamma) = gamma.filter(|gamma| (gamma - SRGB_GAMMA).abs() > GAMMA_TOLERANCE) {
+        if !GAMMAS.contains(&gamma) {
+            return None;
+        }
+        let curve = ToneReprCurve::Parametric(vec![gamma.recip()]);
+        profile.red_trc = Some(curve.clone());
+        profile.green_trc = Some(curve.clone());
+        profile.blue_trc = Some(curve);
+    }
+    profile.cicp = None;
+    other_than_srgb(&profile)
+}
+
+fn other_than_srgb(profile: &ColorProfile) -> Option<Vec<u8>> {
     let bytes = profile.encode().ok()?;
     Profile::read(&bytes)?.to_srgb()?;
     Some(bytes)

@@ -10,13 +10,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8, Samples};
 use sha2::{Digest as _, Sha256};
 
 /// Name of the folder; a scan of the gallery passes hidden ones over.
 pub(crate) const FOLDER: &str = ".made-from";
 /// Bytes of the hash that a name holds: two pictures of a person never have the same.
 const NAME_BYTES: usize = 16;
+/// Samples that are hashed at a time.
+const BLOCK: usize = 1 << 14;
 const ENDING: &str = ".png";
 
 /// The name of a file for these pixels.
@@ -27,6 +29,18 @@ pub(crate) fn file_name(pixels: &Rgb8) -> String {
         hash.update(side.to_le_bytes());
     }
     hash.update(pixels.pixels());
+    if let Some(fine) = pixels.fine() {
+        // Others that look the same over white are other pictures.
+        match &fine.samples {
+            Samples::Eight(samples) => hash.update(samples),
+            Samples::Sixteen(samples) => {
+                for block in samples.chunks(BLOCK) {
+                    hash.update(block.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<u8>>());
+                }
+            }
+        }
+        hash.update(fine.profile.as_deref().unwrap_or_default());
+    }
     let digits = hash.finalize().iter().take(NAME_BYTES).fold(String::new(), |mut digits, byte| {
         let _ = write!(digits, "{byte:02x}");
         digits
@@ -92,7 +106,7 @@ pub(crate) fn remove<'a>(folder: &Path, names: impl Iterator<Item = &'a String>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::InitImage;
+    use atelier_core::recipe::{FineColours, InitImage};
 
     #[test]
     fn what_lay_beside_the_queue_is_kept_with_the_picture_and_files_of_the_person_are_not() {
@@ -118,6 +132,24 @@ mod tests {
         let other = home.path().join("Other");
         keep(&again, &sources, &other).unwrap();
         assert!(found(&other, "start.png").is_some());
+    }
+
+    #[test]
+    fn pictures_that_look_the_same_over_white_have_names_of_their_own() {
+        let white = || Rgb8::new(1, 1, vec![255; 3]).unwrap();
+        let fine = |samples, profile: Option<Vec<u8>>| {
+            let fine = FineColours { samples, has_alpha: true, profile, is_beyond_srgb: false, from_print: None };
+            white().with_fine(Some(fine)).unwrap()
+        };
+        let pictures = [
+            white(),
+            fine(Samples::Eight(vec![0, 0, 0, 0]), None),
+            fine(Samples::Eight(vec![255, 255, 255, 9]), None),
+            fine(Samples::Eight(vec![0, 0, 0, 0]), Some(vec![1])),
+            fine(Samples::Sixteen(vec![0, 0, 0, 0]), None),
+        ];
+        let names: BTreeSet<String> = pictures.iter().map(file_name).collect();
+        assert_eq!(names.len(), pictures.len());
     }
 
     #[test]

@@ -31,7 +31,7 @@ use atelier_core::paths::Paths;
 use atelier_core::plain_text::quoted_path;
 use atelier_library::disk::{ScanResult, inspect_file};
 use atelier_library::{
-    DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
+    DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, link_id, model_cards, usage,
 };
 use atelier_studio::model_copy::ModelCopy;
 use atelier_studio::model_names::Library;
@@ -153,7 +153,9 @@ impl CommandRunner<'_> {
 
     fn info(&mut self, library: &Library, name: &str) -> Result<Exit, CommandError> {
         let path = Path::new(name);
-        if path.is_file() {
+        let known = downloaded(&self.paths.downloads());
+        let file = if path.is_file() { Some(path) } else { brought_by(name, library.models_root(), &known) };
+        if let Some(path) = file {
             let bytes = fs::metadata(path)?.len();
             self.report.file(path, bytes, &inspect_file(path))?;
             return Ok(Exit::Done);
@@ -184,6 +186,7 @@ impl CommandRunner<'_> {
                 return Ok(InstalledItem::Model(model));
             }
             let file = models.loose_file(name).filter(|file| known.iter().any(|it| it.path == *file));
+            let file = file.or_else(|| brought_by(name, root, known).map(Path::to_owned));
             file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
                 Some(card) => CommandError::UnknownModel(Problem::new(
                     format!("{} was not downloaded by Atelier.", card.name),
@@ -298,6 +301,11 @@ impl CommandRunner<'_> {
         self.report.folder(&named, &scan, forgotten)?;
         Ok(Exit::Done)
     }
+}
+
+/// The file that the download of this id brought by a link.
+fn brought_by<'k>(id: &str, root: &Path, known: &'k [DownloadRecord]) -> Option<&'k Path> {
+    known.iter().map(|it| it.path.as_path()).find(|path| link_id(root, path).as_deref() == Some(id) && path.is_file())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `atelier models pull`: download jobs, from their submission to their end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -8,14 +9,17 @@ use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::exit::Exit;
 use atelier_downloads::{DownloadJob, Downloads, Event, JobSnapshot, Options, Progress, Status};
-use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, check_probed_name, download_job};
+use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, check_arrived, check_probed_name, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 fn link_job(link: &Link, name: Option<&str>) -> Result<DownloadJob, CommandError> {
     link.job(name).ok_or_else(|| {
-        let sentence = "The file name of this link is not allowed on this disk.";
+        let sentence = match link {
+            Link::Repository(_) => "This link leads to a repository, which has many files.",
+            Link::File { .. } | Link::Direct(_) => "The file name of this link is not allowed on this disk.",
+        };
         CommandError::UnknownModel(Problem::new(sentence, "Use the URL of one file of the repository."))
     })
 }
@@ -27,7 +31,7 @@ impl CommandRunner<'_> {
         for name in names {
             match Link::read(name) {
                 Some(link @ Link::Direct(_)) if !link.names_a_file() => {
-                    nameless.push((name, link));
+                    nameless.push(link);
                     continue;
                 }
                 Some(link) => {
@@ -52,10 +56,11 @@ impl CommandRunner<'_> {
             return Ok(Exit::Done);
         }
         let usual = Options::new(self.paths.downloads(), library.models_root().to_owned());
-        let options = Options { at_once: library.config.at_once(), ..usual };
+        let options = Options { at_once: library.config.at_once(), inspect: Arc::new(check_arrived), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
-        for (url, link) in nameless {
-            let name = self.query_file_name(&downloads, url.trim())?;
+        for link in nameless {
+            let Link::Direct(url) = &link else { continue };
+            let name = self.query_file_name(&downloads, url)?;
             jobs.push(link_job(&link, Some(&name))?);
         }
         let mut open: Vec<String> = Vec::new();
@@ -134,7 +139,7 @@ impl CommandRunner<'_> {
                     self.report.printer.json(&json!({"event": "pull", "id": id, "stage": "done"}))?;
                     let next = match catalogue.find(&id) {
                         Some(_) => format!("Use it with: atelier generate --model {id} --prompt \"...\""),
-                        None => "List it with: atelier models list --here".into(),
+                        None => format!("Show it with: atelier models info {id}"),
                     };
                     self.report.printer.text(&format!("{id} was downloaded. {next}"))?;
                     open.retain(|it| *it != id);

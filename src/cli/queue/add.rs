@@ -43,13 +43,18 @@ pub(super) fn add(
     let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
     let upscaler = |name: &str| models::find_upscaler(name, &common.library, || Ok(paths.clone()));
     let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, upscaler: &upscaler, builtin: &builtin };
-    let recipes = resolve::queued(flags, missing.is_none(), &|| Ok(paths.clone()), &lookup)?;
+    let mut recipes = resolve::queued(flags, missing.is_none(), &|| Ok(paths.clone()), &lookup)?;
     let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);
     let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
     let wanted_model = missing.as_ref().map(|entry| entry.id.clone());
+    for (recipe, ..) in &mut recipes {
+        make_absolute(recipe);
+        if let Some(path) = files(recipe).find(|path| !path.exists()) {
+            return Err(UsageError::MissingFile(path.to_owned()).into());
+        }
+    }
     let mut database = open(paths, err)?;
-    for (mut recipe, notes, name) in recipes {
-        make_absolute(&mut recipe);
+    for (recipe, notes, name) in recipes {
         let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
         let model = name.or_else(of_files).unwrap_or_default();
         let job = NewJob {
@@ -103,6 +108,18 @@ fn make_absolute(recipe: &mut Recipe) {
             *path = absolute_or_same(path);
         }
     }
+}
+
+/// Every file that the job needs.
+fn files(recipe: &Recipe) -> impl Iterator<Item = &Path> {
+    let model = recipe.files.iter().map(|(_, path)| path);
+    let added = recipe.embeddings.iter().chain(recipe.loras.iter().map(|lora| &lora.path));
+    let upscalers = recipe.hires.iter().filter_map(|hires| hires.upscaler.as_ref()).chain(recipe.upscale.iter().map(|it| &it.model));
+    let pictures = recipe.pictures().filter_map(|source| match source {
+        ImageSource::File(path) => Some(path),
+        ImageSource::Pixels(_) => None,
+    });
+    model.chain(added.chain(upscalers).chain(&recipe.person.id_embedding).chain(pictures).map(PathBuf::as_path))
 }
 
 fn absolute_or_same(path: &Path) -> PathBuf {

@@ -5,10 +5,19 @@ use crate::cli::exit::Exit;
 use atelier_core::recipe::{PictureInfo, Rgb8, Seed};
 use atelier_engine::{Begin, End, EngineEnd, Event, Picture, Request, Timings};
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 fn lines(out: &str) -> Vec<Value> {
     out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+/// A file of this name in the folder; the scripted engine does not open it.
+fn there(home: &Path, name: &str) -> String {
+    let path = home.join(name);
+    fs::write(&path, "").unwrap();
+    path.to_str().unwrap().to_owned()
 }
 
 fn no_engine(_: &EngineEnd) {
@@ -35,11 +44,12 @@ fn painter(engine: &EngineEnd) {
 fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     let home = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| run_once_at(home.path(), &[&["queue"], args].concat(), no_engine);
+    let model = there(home.path(), "m.gguf");
     assert!(run(&["list"]).out.contains("The queue is empty."));
-    let added = run(&["add", "-m", "/m.gguf", "-p", "a lake", "--json"]);
+    let added = run(&["add", "-m", &model, "-p", "a lake", "--json"]);
     assert_eq!((added.exit, lines(&added.out)[0]["id"].as_i64()), (Exit::Done, Some(1)), "{}", added.err);
-    run(&["add", "-m", "/m.gguf", "-p", "a castle", "--first", "--pin", "CUDA1"]);
-    run(&["add", "-m", "/m.gguf", "-p", "a forest"]);
+    run(&["add", "-m", &model, "-p", "a castle", "--first", "--pin", "CUDA1"]);
+    run(&["add", "-m", &model, "-p", "a forest"]);
     let listed = lines(&run(&["list", "--json"]).out);
     let prompts: Vec<_> = listed.iter().filter_map(|line| line["prompt"].as_str()).collect();
     assert_eq!(prompts, ["a castle", "a lake", "a forest"]);
@@ -58,17 +68,17 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     assert_eq!(made.exit, Exit::Done, "{}", made.err);
     let made = lines(&made.out);
     let paths: Vec<_> = made.iter().filter(|line| line["event"] == "picture").map(|line| line["path"].as_str().unwrap()).collect();
-    assert!(paths.len() == 2 && paths.iter().all(|path| std::path::Path::new(path).is_file()), "{made:?}");
+    assert!(paths.len() == 2 && paths.iter().all(|path| Path::new(path).is_file()), "{made:?}");
     assert_eq!(made.iter().filter(|line| line["event"] == "ended" && line["state"] == "done").count(), 2);
 
     let listed = lines(&run(&["list", "--json"]).out);
     let castle = listed.iter().find(|line| line["prompt"] == "a castle").unwrap();
-    let like = run(&["add", "--like", castle["pictures"][0].as_str().unwrap(), "-m", "/m.gguf", "--steps", "3", "--json"]);
+    let like = run(&["add", "--like", castle["pictures"][0].as_str().unwrap(), "-m", &model, "--steps", "3", "--json"]);
     assert_eq!(like.exit, Exit::Done, "{}", like.err);
     let waiting: Vec<_> = lines(&run(&["list", "--json"]).out).into_iter().filter(|line| line["state"] == "waiting").collect();
     assert_eq!((waiting.len(), &waiting[0]["prompt"]), (1, &Value::from("a castle")));
     assert_eq!(run(&["clear"]).exit, Exit::Done);
-    assert_eq!(run(&["add", "--like", "/nowhere/a.png", "-m", "/m.gguf"]).exit, Exit::Failed);
+    assert_eq!(run(&["add", "--like", "/nowhere/a.png", "-m", &model]).exit, Exit::Failed);
 
     assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
     let last = run_once_at(home.path(), &["queue", "run"], painter);
@@ -80,18 +90,40 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
 #[test]
 fn each_start_picture_is_a_job_that_says_which_it_is() {
     let home = tempfile::tempdir().unwrap();
-    let add = ["queue", "add", "-m", "/m.gguf", "-p", "a lake", "-W", "64", "-H", "64", "-i", "/a.png", "-i", "/b.png", "--json"];
+    let [model, one, other] = ["m.gguf", "a.png", "b.png"].map(|name| there(home.path(), name));
+    let add = ["queue", "add", "-m", &model, "-p", "a lake", "-W", "64", "-H", "64", "-i", &one, "-i", &other, "--json"];
     let added = run_once_at(home.path(), &add, no_engine);
     let told: Vec<_> = lines(&added.out).iter().map(|line| (line["id"].as_i64(), line["made_from"].as_str().map(str::to_owned))).collect();
-    assert_eq!(told, [(Some(1), Some("/a.png".to_owned())), (Some(2), Some("/b.png".to_owned()))], "{}", added.err);
+    assert_eq!(told, [(Some(1), Some(one)), (Some(2), Some(other))], "{}", added.err);
     let listed = lines(&run_once_at(home.path(), &["queue", "list", "--json"], no_engine).out);
     assert_eq!(listed.iter().filter(|line| line["state"] == "waiting").count(), 2, "{listed:?}");
 }
 
 #[test]
+fn a_job_whose_files_are_not_there_is_refused_before_its_turn() {
+    let home = tempfile::tempdir().unwrap();
+    let (model, picture) = (there(home.path(), "m.gguf"), there(home.path(), "a.png"));
+    let gone = home.path().join("gone.safetensors").to_str().unwrap().to_owned();
+    for flags in [
+        &["-m", &gone][..],
+        &["-m", &model, "-i", &gone],
+        &["-m", &model, "-i", &picture, "--mask", &gone],
+        &["-m", &model, "--lora", &gone],
+        &["-m", &model, "-r", &gone],
+        &["-m", &model, "-i", &picture, "-i", &gone],
+    ] {
+        let refused = run_once_at(home.path(), &[&["queue", "add", "-p", "a lake", "-W", "64", "-H", "64"], flags].concat(), no_engine);
+        assert_eq!(refused.exit, Exit::Failed, "{flags:?}: {}", refused.err);
+        assert!(refused.err.contains("gone.safetensors does not exist"), "{flags:?}: {}", refused.err);
+    }
+    assert!(run_once_at(home.path(), &["queue", "list"], no_engine).out.contains("The queue is empty."));
+}
+
+#[test]
 fn a_job_that_fails_says_why_and_the_command_too() {
     let home = tempfile::tempdir().unwrap();
-    run_once_at(home.path(), &["queue", "add", "-m", "/m.gguf", "-p", "a lake"], no_engine);
+    let model = there(home.path(), "m.gguf");
+    run_once_at(home.path(), &["queue", "add", "-m", &model, "-p", "a lake"], no_engine);
     let failing = |engine: &EngineEnd| {
         while let Some(request) = engine.next() {
             if let Request::Job { job, .. } = request

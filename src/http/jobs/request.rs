@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::further;
 use crate::http::error::Failure;
 use crate::http::fields::{Fields, Item};
-use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, read_format};
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode_fine, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{ControlWish, SIDES, STEPS, Wish};
 
@@ -104,7 +104,7 @@ pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
 impl JobRequest {
     /// Decodes its pictures into its wish. Blocks.
     pub(super) fn decode(mut self) -> Result<Self, Failure> {
-        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode(field, &bytes_of(field, value)?) };
+        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode_fine(field, &bytes_of(field, value)?) };
         if let Some(init) = self.init.take() {
             self.wish.init = Some((picture("init_image", &init)?, self.strength));
         }

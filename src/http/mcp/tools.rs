@@ -14,7 +14,7 @@ use super::rpc::{RpcError, WRONG_PARAMETERS};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::hub::{JobView, Waiter};
-use crate::http::images::{MaskSense, base64_text, bytes_of, decode, decode_mask};
+use crate::http::images::{MaskSense, base64_text, bytes_of, decode_fine, decode_mask};
 use crate::http::pictures::{enlarge, find_start};
 use crate::http::recipe::{PICTURES, ResolvedWish, SIDES, STEPS, Wish};
 use crate::http::state::{Previews, SharedApp, blocking, outcome};
@@ -172,7 +172,7 @@ async fn edit(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: Opti
     let decoded = app.decode(move || {
         let start: Rgb8 = match (source, image) {
             (Some(source), _) => read_image(&source).map_err(|_| Failure::invalid("image_id", "The picture cannot be read."))?,
-            (None, Some(image)) => decode("image", &bytes_of("image", &image)?)?,
+            (None, Some(image)) => decode_fine("image", &bytes_of("image", &image)?)?,
             (None, None) => return Err(Failure::invalid("image_id", "It is missing.")),
         };
         let mask = mask.map(|mask| decode_mask("mask", &bytes_of("mask", &mask)?, MaskSense::White)).transpose()?;

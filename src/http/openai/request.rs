@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
-use crate::http::images::{MAX_IMAGES, MaskSense, decode, decode_mask, read_format};
+use crate::http::images::{MAX_IMAGES, MaskSense, decode_fine, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{PICTURES, SIDES, STEPS, Wish};
 
@@ -187,7 +187,8 @@ fn read_size(it: &mut Fields) -> (Option<u32>, Option<u32>) {
 impl ImageRequest {
     /// Decodes its pictures into its wish. Further pictures are references. Blocks.
     pub(super) fn decode(mut self) -> Result<Self, Failure> {
-        let images: Vec<Rgb8> = std::mem::take(&mut self.images).iter().map(|bytes| decode("image", bytes)).collect::<Result<_, _>>()?;
+        let images: Vec<Rgb8> =
+            std::mem::take(&mut self.images).iter().map(|bytes| decode_fine("image", bytes)).collect::<Result<_, _>>()?;
         let mask = self.mask.take().map(|bytes| decode_mask("mask", &bytes, MaskSense::Transparent)).transpose()?;
         let mut images = images.into_iter();
         if let Some(first) = images.next() {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::reply::{Answer, noted};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
-use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode, parameters};
+use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode_fine, parameters};
 use crate::http::json::Json;
 use crate::http::names;
 use crate::http::payload::Payload;
@@ -124,7 +124,7 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
 pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     let (how, image) = read_single(Fields::read(&body)?)?;
     drop(body);
-    let image = app.decode(move || decode("image", &bytes_of("image", &image)?)).await?;
+    let image = app.decode(move || decode_fine("image", &bytes_of("image", &image)?)).await?;
     let (text, notes) = enlarge(&app, &owner, image, how).await?;
     Ok(Json(json!({"image": text, "html_info": html(&notes)})))
 }
@@ -134,7 +134,7 @@ pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extens
     drop(body);
     let (mut answers, mut notes) = (Vec::new(), Vec::new());
     for data in images {
-        let image = app.decode(move || decode("imageList", &bytes_of("imageList", &data)?)).await?;
+        let image = app.decode(move || decode_fine("imageList", &bytes_of("imageList", &data)?)).await?;
         let (text, more) = enlarge(&app, &owner, image, how.clone()).await?;
         answers.push(text);
         for note in more {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::controlnet::{self, ControlUnit};
 use crate::http::error::Failure;
 use crate::http::fields::{Fields, Item};
-use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, read_format};
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode_fine, decode_mask, read_format};
 use crate::http::names;
 use crate::http::recipe::{HiresWish, PICTURES, SIDES, STEPS, Wish};
 
@@ -282,7 +282,7 @@ fn read_area(it: &mut Fields, wish: &mut Wish) {
 impl Request {
     /// Decodes the pictures of the request into its wish. Blocks.
     pub(crate) fn decode(mut self) -> Result<Self, Failure> {
-        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode(field, &bytes_of(field, value)?) };
+        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode_fine(field, &bytes_of(field, value)?) };
         let mut starts = std::mem::take(&mut self.init_images).into_iter();
         if let Some(first) = starts.next() {
             self.wish.init = Some((picture("init_images", &first)?, self.strength));

@@ -66,11 +66,12 @@ impl Samples {
 }
 
 impl FineColours {
-    /// What became of colours of print, in a sentence; `None` where there were none.
+    /// What became of colours of print, or of a profile that nobody could read, in a sentence;
+    /// `None` where there was neither.
     #[must_use]
-    pub fn print_note(&self) -> Option<&'static str> {
+    pub fn colour_note(&self) -> Option<&'static str> {
         match self.from_print {
-            None => None,
+            None => (self.is_beyond_srgb && self.profile.is_none()).then_some(tr!("core-the-start-pictures-colours-were")),
             Some(PrintConversion::Profile) => Some(tr!("core-the-start-pictures-cmyk-colours-were")),
             Some(PrintConversion::Plain) => Some(tr!("core-the-start-pictures-cmyk")),
         }

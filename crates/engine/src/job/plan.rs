@@ -123,10 +123,10 @@ pub(super) fn prepare(
     let read =
         |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")));
     // Whichever way reads the start picture.
-    let print_note = Cell::new(None);
+    let colour_note = Cell::new(None);
     let read_fine = |source: &ImageSource| {
         let read = read_fine_image(source).map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-picture")))?;
-        print_note.set(read.fine().and_then(FineColours::print_note));
+        colour_note.set(read.fine().and_then(FineColours::colour_note));
         Ok::<_, JobError>(read)
     };
     let area = part_of(&recipe, family, read_fine)?;
@@ -214,7 +214,7 @@ pub(super) fn prepare(
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), tr!("engine-choose-another-mask")))?;
     }
-    notes.extend(print_note.get().map(PictureNote::changed));
+    notes.extend(colour_note.get().map(PictureNote::changed));
     let control = recipe.control.as_ref().map(|control| read_control(control, base)).transpose().map_err(Failure::from)?;
     if control.is_some() && !reads_control && !recipe.has_control_net() {
         return Err(JobError::new(tr!("engine-a-control-picture-needs"), tr!("engine-choose-a-controlnet-file")));

@@ -62,8 +62,8 @@ pub(super) fn upscale(
     let image = read_fine_image(params.image).map_err(unreadable)?;
     let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
     let (width, height) = size.unwrap_or((image.width(), image.height()));
-    let print_note = image.fine().and_then(FineColours::print_note).map(str::to_owned);
-    let changed: Vec<String> = params.notes.iter().cloned().chain(fewer_bits_note(&image)).chain(print_note).collect();
+    let colour_note = image.fine().and_then(FineColours::colour_note).map(str::to_owned);
+    let changed: Vec<String> = params.notes.iter().cloned().chain(fewer_bits_note(&image)).chain(colour_note).collect();
     let placed = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
     let notes = [placed, changed.clone()].concat();
     monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });

@@ -185,6 +185,7 @@ core-full-model = Ganzes Modell
 core-colour-profile = Farbprofil
 core-the-start-pictures-cmyk = Die CMYK-Farben des Startbilds wurden ohne Farbprofil in RGB umgewandelt, da es kein lesbares hat: Sie können anderswo anders aussehen.
 core-the-start-pictures-cmyk-colours-were = Die CMYK-Farben des Startbilds wurden mit seinem Farbprofil in RGB umgewandelt.
+core-the-start-pictures-colours-were = Die Farben des Startbilds wurden als sRGB gelesen, da sein Farbprofil nicht lesbar ist: Sie können anderswo anders aussehen.
 core-steps-instead-of-for = Schritte: { $steps } statt { $steps_2 }, passend zur Anzahl der Sigmas.
 core-sigmas-there-is-only = Sigmas: Es gibt nur eines, daher wird der Rauschplan verwendet.
 core-write-it-once-after = Es einmal schreiben, hinter dem Wort für die Person: a woman img by a lake.

@@ -104,3 +104,5 @@ downloads-hf-endpoint-is-not = HF_ENDPOINT ist keine URL; eine URL sieht aus wie
 downloads-downloads-cannot-start = Downloads können nicht starten: { $error }.
 downloads-the-proxy-cannot-be = Der Proxy { $address } ist nicht nutzbar: { $error }.
 downloads-the-files-are-there = Die Dateien sind da, aber { $manifest } konnte nicht in { $folder } gespeichert werden: { $error }.
+downloads-the-servers-certificate-is = dem Zertifikat des Servers vertraut dieser Rechner nicht
+downloads-check-the-date-of = Das Datum dieses Rechners prüfen. Wo eine Firewall oder ein Virenschutz Verbindungen mitliest, dessen Zertifikat zu denen des Systems hinzufügen.

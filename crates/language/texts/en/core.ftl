@@ -185,6 +185,7 @@ core-full-model = Full model
 core-colour-profile = colour profile
 core-the-start-pictures-cmyk = The start picture's CMYK colours were converted to RGB without a colour profile, as it has none that can be read: they may look different elsewhere.
 core-the-start-pictures-cmyk-colours-were = The start picture's CMYK colours were converted to RGB by its colour profile.
+core-the-start-pictures-colours-were = The start picture's colours were taken for sRGB, as its colour profile cannot be read: they may look different elsewhere.
 core-steps-instead-of-for = Steps: { $steps } instead of { $steps_2 }, for as many sigmas.
 core-sigmas-there-is-only = Sigmas: there is only one, so the noise schedule is used.
 core-write-it-once-after = Write it once, after the word for the person: a woman img by a lake.

@@ -104,3 +104,5 @@ downloads-hf-endpoint-is-not = HF_ENDPOINT is not a URL; a URL looks like https:
 downloads-downloads-cannot-start = Downloads cannot start: { $error }.
 downloads-the-proxy-cannot-be = The proxy { $address } cannot be used: { $error }.
 downloads-the-files-are-there = The files are there, but { $manifest } could not be written in { $folder }: { $error }.
+downloads-the-servers-certificate-is = the server's certificate is not trusted on this machine
+downloads-check-the-date-of = Check the date of this machine. Where a firewall or antivirus reads connections, add its certificate to the system's.

@@ -185,6 +185,7 @@ core-full-model = フルモデル
 core-colour-profile = カラープロファイル
 core-the-start-pictures-cmyk = 開始画像のCMYKの色を、読み取れるカラープロファイルがないため、プロファイルなしでRGBに変換しました。他のプログラムとは色が違って見える場合があります。
 core-the-start-pictures-cmyk-colours-were = 開始画像のCMYKの色を、そのカラープロファイルでRGBに変換しました。
+core-the-start-pictures-colours-were = 開始画像のカラープロファイルを読み取れないため、色をsRGBとして扱いました。他のプログラムとは色が違って見える場合があります。
 core-steps-instead-of-for = ステップ：シグマの数に合わせて、{ $steps_2 }の代わりに{ $steps }にしました。
 core-sigmas-there-is-only = シグマ：1つしかないため、ノイズスケジュールを使います。
 core-write-it-once-after = 人物を表す語の後に1回だけ書いてください：a woman img by a lake。

@@ -104,3 +104,5 @@ downloads-hf-endpoint-is-not = HF_ENDPOINTがURLではありません。URLはht
 downloads-downloads-cannot-start = ダウンロード機能を開始できません：{ $error }。
 downloads-the-proxy-cannot-be = プロキシ{ $address }を使えません：{ $error }。
 downloads-the-files-are-there = ファイルはありますが、{ $manifest }を{ $folder }に書き込めませんでした：{ $error }。
+downloads-the-servers-certificate-is = サーバーの証明書がこのコンピューターで信頼されていません
+downloads-check-the-date-of = このコンピューターの日付を確認してください。ファイアウォールやウイルス対策ソフトが通信を検査している場合は、その証明書をシステムに追加してください。

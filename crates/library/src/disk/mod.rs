@@ -25,6 +25,7 @@ pub use facts::{Facts, FileStatus, Training, inspect_file};
 pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
 pub use scanner::{ScanResult, Scanner, ScannerOptions};
+pub(crate) use walk::ONNX_ENDING;
 pub(super) use walk::modified;
 pub use walk::{FileEntry, Walk, has_model_ending, is_model_file, walk};
 pub use wildcards::{WILDCARDS_FOLDER, WildcardLists, is_list_named};

@@ -145,7 +145,7 @@ impl Walker<'_> {
 }
 
 /// Ending of models that look at pictures.
-pub(super) const ONNX_ENDING: &str = "onnx";
+pub(crate) const ONNX_ENDING: &str = "onnx";
 
 /// True if a file of this name can be a model.
 #[must_use]

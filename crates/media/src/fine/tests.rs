@@ -222,6 +222,45 @@ fn colours_that_a_png_says_by_numbers_are_as_those_of_a_profile() {
     let high = read([9, 16, 0, 1]);
     assert_eq!(high.pixels(), [230, 60, 50]);
     assert!(high.fine().is_some_and(|fine| fine.profile.is_none() && fine.is_beyond_srgb));
+    assert!(high.fine().and_then(FineColours::colour_note).is_some() && wide.fine().and_then(FineColours::colour_note).is_none());
+}
+
+#[test]
+fn colours_that_a_png_says_by_chromaticities_and_gamma_are_as_those_of_a_profile() {
+    const SRGB: [u32; 8] = [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6_000];
+    const WIDE: [u32; 8] = [31_270, 32_900, 68_000, 32_000, 26_500, 69_000, 15_000, 6_000];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    let read = |light: Option<[u32; 8]>, gamma: Option<u32>| {
+        let mut info = png::Info::with_size(1, 1);
+        (info.color_type, info.bit_depth) = (png::ColorType::Rgb, png::BitDepth::Eight);
+        let encoder = png::Encoder::with_info(fs::File::create(&path).unwrap(), info).unwrap();
+        let mut writer = encoder.write_header().unwrap();
+        if let Some(light) = light {
+            writer.write_chunk(png::chunk::ChunkType(*b"cHRM"), &light.map(u32::to_be_bytes).concat()).unwrap();
+        }
+        if let Some(gamma) = gamma {
+            writer.write_chunk(png::chunk::ChunkType(*b"gAMA"), &gamma.to_be_bytes()).unwrap();
+        }
+        writer.write_image_data(&[230, 60, 50]).unwrap();
+        writer.finish().unwrap();
+        read_fine_image(&ImageSource::File(path.clone())).unwrap()
+    };
+    let wide = read(Some(WIDE), Some(45_455));
+    assert!(wide.pixels()[0] > 240 && wide.pixels()[1] < 50, "{:?}", wide.pixels());
+    let linear = read(None, Some(100_000));
+    assert!(linear.pixels()[0] > 235 && linear.pixels()[1] > 120, "{:?}", linear.pixels());
+    for it in [&wide, &linear] {
+        assert!(it.fine().is_some_and(|fine| fine.profile.is_some() && fine.is_beyond_srgb));
+        assert_eq!(eight(it)[..3], [230, 60, 50]);
+    }
+    let flat = [31_270, 32_900, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000];
+    for (light, gamma) in
+        [(Some(SRGB), Some(45_455)), (None, Some(45_455)), (Some(SRGB), None), (Some(flat), None), (Some([0; 8]), Some(0))]
+    {
+        let it = read(light, gamma);
+        assert_eq!((it.pixels(), it.fine()), (&[230, 60, 50][..], None), "{light:?} {gamma:?}");
+    }
 }
 
 #[test]

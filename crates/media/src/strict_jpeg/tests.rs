@@ -154,7 +154,7 @@ fn inks_become_light_by_their_profile_or_else_by_a_formula_and_it_is_said() {
         let image = read_fine_image(&ImageSource::File(path)).unwrap();
         let fine = image.fine().unwrap();
         assert_eq!(fine.from_print, Some(conversion), "{name}");
-        assert!(fine.print_note().unwrap().contains("CMYK"), "{name}");
+        assert!(fine.colour_note().unwrap().contains("CMYK"), "{name}");
         for (x, expected) in [4, 20].into_iter().zip(expected) {
             let own = &image.pixels()[(4 * 32 + x) * 3..][..3];
             assert!(

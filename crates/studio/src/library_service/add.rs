@@ -17,16 +17,24 @@ impl Worker {
                 self.add_folder(path);
             } else if let Some(repo) = repository_name(path) {
                 self.open_repository(repo);
+            } else if let Some(link) = path.to_str().and_then(Link::read) {
+                self.add_link(&link);
             } else {
                 self.notice(tr!("studio-is-not-a-file", path = path.display()));
             }
             return;
         };
         match Link::read(&text) {
-            Some(Link::Repository(repo)) => self.open_repository(repo),
-            Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
-            Some(link) => self.download_link(&link, None),
+            Some(link) => self.add_link(&link),
             None => self.notice(tr!("studio-does-not-lead-to", text)),
+        }
+    }
+
+    fn add_link(&self, link: &Link) {
+        match link {
+            Link::Repository(repo) => self.open_repository(repo.clone()),
+            Link::Direct(url) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
+            Link::File { .. } | Link::Direct(_) => self.download_link(link, None),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Requests that become downloads, and events of the download queue.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use atelier_downloads::{DownloadJob, Downloads, Event, HubFile, Options, QueueError, StartError};
 use atelier_language::tr;
-use atelier_library::{Link, Problem, check_probed_name, download_job, parts_job};
+use atelier_library::{Link, Problem, check_arrived, check_probed_name, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
 use super::snapshot::TokenState;
@@ -16,6 +17,7 @@ impl Worker {
         let journal = self.options.paths.downloads();
         let mut options = Options::new(journal.clone(), self.models_root());
         options.at_once = self.config.at_once();
+        options.inspect = Arc::new(check_arrived);
         (self.options.downloads)(&mut options);
         let saved = (self.options.tokens)(&journal).load();
         self.token = match (&options.token, saved) {

@@ -5,13 +5,20 @@ use super::*;
 #[test]
 fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_is() {
     let (server, home) = (Server::start(), home());
-    server.file("/x/ink.safetensors", b"no header", []);
+    let made = tempfile::tempdir().unwrap();
+    let lora = tiny::lora(made.path(), &tiny::Options::default()).unwrap();
+    server.file("/x/ink.safetensors", &fs::read(lora).unwrap(), []);
+    server.file("/x/said.safetensors", br#"{"error":"log in"}"#, []);
     let mut studio = open_view(home, &server.url);
     // Two slashes may have become one on the way.
     let dropped = server.at("/x/ink.safetensors").replace("//", "/");
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(dropped.into())));
     studio.harness.step();
     studio.until("the file", |app| app.state.notices.shown().is_some_and(|it| it.text == "ink.safetensors is downloaded."));
+
+    studio.fill("Add a model", &format!("\"{}\"", server.at("/x/said.safetensors")));
+    studio.click("Add a model: Add");
+    studio.until_notice("said.safetensors is a text, not a model");
 
     let loose = studio.folder.path().join("loose");
     fs::create_dir_all(&loose).unwrap();
