@@ -80,7 +80,7 @@ const OF_TRANSFORMERS: [&str; 26] = [
     "--cache-mode spectrum --cache-option w=0.3,m=3,warmup=3 --steps 14",
 ];
 /// With a UNet whose text encoder tells words apart.
-const OF_UNETS: [&str; 13] = [
+const OF_UNETS: [&str; 14] = [
     "--clip-skip 2",
     "--prediction v",
     "--prediction edm_v",
@@ -94,6 +94,7 @@ const OF_UNETS: [&str; 13] = [
     "--cfg-scale 5 -n fog",
     "-p '(a lake:1.3), fog' --cfg-scale 3",
     "--sigmas 14.6,3.5,0.5,0",
+    "--timestep-shift 250 --steps 3",
 ];
 /// With a model whose layers can be left out, and which looks at reference pictures.
 const OF_OVIS: [&str; 8] = [
