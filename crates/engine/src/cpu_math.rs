@@ -26,9 +26,9 @@ static CHOSEN: Mutex<Option<Chosen>> = Mutex::new(None);
 /// Chooses how the processor computes; `None` is the environment's choice, or the fastest that this
 /// processor computes well. Call it before anything of the engine runs: a later call changes
 /// nothing, since open models were made for what was chosen. Returns what is used, which is another
-/// where the processor lacks instructions. Eight bits are used for models that are so quantised, by
-/// themselves for the types alone that gain; a picture of another one says that it is computed in
-/// f32.
+/// where the processor lacks instructions. Eight bits are used for models that are so quantised;
+/// where nobody asked for them, only for the types that gain. A picture of another one says that it
+/// is computed in f32.
 #[expect(clippy::must_use_candidate, reason = "it is called for what it chooses")]
 pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
     choose(wanted).math

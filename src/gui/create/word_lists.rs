@@ -39,6 +39,9 @@ impl WordLists {
 
     /// True where it is known that no list has this name.
     pub(crate) fn lacks(&self, name: &str) -> bool {
-        self.wildcards.as_ref().is_some_and(|names| !names.iter().any(|it| is_list_named(name, it)))
+        // It is asked in each frame, and there may be thousands: plain names are only compared.
+        let is_pattern = name.contains('*');
+        let is_it = |it: &String| if is_pattern { is_list_named(name, it) } else { it == name };
+        self.wildcards.as_ref().is_some_and(|names| !names.iter().any(is_it))
     }
 }

@@ -23,7 +23,7 @@ impl Recipe {
         reads || self.files.get(FileRole::Llm).is_none()
     }
 
-    /// True unless an encoder that reads no `AND` as more than a word is named.
+    /// True unless an encoder is named to which `AND` is a word.
     #[must_use]
     pub fn may_join_prompts(&self) -> bool {
         self.reads_weights() && self.files.get(FileRole::T5xxl).is_none()

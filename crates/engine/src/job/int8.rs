@@ -12,8 +12,8 @@ use atelier_core::time::{ModuleWork, WorkKind};
 
 /// True where products of the picture are in eight bits, its context having weights for it. Where
 /// some types of these are left in f32, its graphs say which types are multiplied; they are counted
-/// where nobody asked for an estimate before. An answer that there is none of counts as true: such
-/// a picture hardly comes about.
+/// where nobody asked for an estimate before. True where they cannot be counted: such a picture is
+/// hardly ever made.
 pub(super) fn has_int8_products(engine: &EngineState, plan: &GenerationPlan, shard: &BatchShard, cancel: &AtomicBool) -> bool {
     if ffi::is_every_type_in_int8() {
         return true;

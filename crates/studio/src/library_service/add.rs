@@ -49,5 +49,26 @@ fn repository_name(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let is_part = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let (owner, name) = text.split_once('/')?;
-    (is_part(owner) && is_part(name) && !owner.starts_with('.')).then(|| text.to_owned())
+    let is_name = is_part(owner) && is_part(name) && !owner.starts_with('.');
+    // A link without its scheme may look like one: `example.org/ink.gguf`.
+    (is_name && Link::read(text).is_none()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_without_its_scheme_is_no_name_of_a_repository() {
+        for (text, is_repository) in [
+            ("example.org/ink.safetensors", false),
+            ("example.org/ink.safetensors?download=true", false),
+            ("owner/flux.1-dev", true),
+            ("owner/ink.gguf", true),
+            ("v1.5/ink.gguf", true),
+            ("./ink.gguf", false),
+        ] {
+            assert_eq!(repository_name(Path::new(text)).is_some(), is_repository, "{text}");
+        }
+    }
 }
