@@ -1,6 +1,6 @@
 //! Pictures against those of sd-cli for the same command lines, byte for byte: `ATELIER_SD_CLI=PATH
 //! cargo test --features inspection --test sd_cli -- --ignored`. PATH is an sd-cli of the engine's
-//! version, built for the same instruction sets.
+//! version, built for the same instruction sets and with `GGML_LLAMAFILE=ON`, as vendor/ggml-sys/engine.cmake has it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 

@@ -191,6 +191,11 @@ impl Shared {
         self.model_family().and_then(Family::from_label)
     }
 
+    /// True where `AND` may join prompts: on the chosen model, or as long as its family is not known.
+    pub(crate) fn may_join_prompts(&self) -> bool {
+        self.known_family().is_none_or(Family::joins_prompts)
+    }
+
     /// `Ok` unless it is known that the chosen model looks at no reference pictures.
     ///
     /// # Errors

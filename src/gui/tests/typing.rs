@@ -304,6 +304,8 @@ fn an_error_stays_in_its_view_and_the_tab_of_that_view_announces_it() {
     assert!(studio.sees("Create: The file is broken."));
     studio.harness.set_size([640.0, 480.0].into());
     studio.harness.run_ok();
+    // Beside the settings there is no room for tabs.
+    studio.click("Hide or show the settings");
     studio.click("View: Models: 1 message");
     studio.click("Create");
     assert!(studio.sees("The file is broken.") && !studio.sees("1 message"));

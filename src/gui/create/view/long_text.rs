@@ -185,7 +185,7 @@ mod tests {
     const WIDTH: f32 = 300.0;
 
     fn format(underline: Stroke) -> TextFormat {
-        TextFormat { underline, line_height: Some(20.0), ..TextFormat::simple(FontId::proportional(14.0), Color32::WHITE) }
+        TextFormat { underline, line_height: Some(20.0), ..TextFormat::simple(FontId::default(), Color32::WHITE) }
     }
 
     /// The text with a line under a quarter of it.
@@ -193,7 +193,7 @@ mod tests {
         let mut job = LayoutJob { keep_trailing_whitespace: true, ..LayoutJob::default() };
         job.wrap.max_width = WIDTH;
         let border = text.ceil_char_boundary(text.len() / 4);
-        job.append(&text[..border], 0.0, format(Stroke::new(1.0, Color32::RED)));
+        job.append(&text[..border], 0.0, format(Stroke::new(1.0, Color32::WHITE)));
         job.append(&text[border..], 0.0, format(Stroke::NONE));
         job
     }

@@ -29,7 +29,6 @@ use crate::gui::widgets::{self, heading};
 use atelier_core::recipe::Recipe;
 use atelier_core::words::{EditedPrompt, Fault, FaultKind, GroupKind, Phrase, Prompt, SpanKind};
 use atelier_language::tr;
-use atelier_library::Family;
 
 /// Names of the fields' ids.
 const PROMPT: &str = "prompt";
@@ -110,7 +109,7 @@ pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, com
 /// guidance.
 fn may_join(ui: &Ui, state: &State, recipe: &Recipe) -> bool {
     let joins = recipe.person.images.is_empty() && read_prompt(ui.ctx(), &recipe.prompt).joins;
-    joins && state.shared.known_family().is_none_or(Family::joins_prompts)
+    joins && state.shared.may_join_prompts()
 }
 
 /// Draws a field of words that grows with its text up to a height, then scrolls.

@@ -280,8 +280,8 @@ struct SeedField {
 }
 
 const SEED: SeedField = SeedField { name: "seed", empty: None, hint: || tr!("create-random") };
-const SECOND_SEED: SeedField = SeedField { name: "second seed", empty: Some(Seed(0)), hint: || "" };
-const SEED_OF_CHOICES: SeedField = SeedField { name: "seed of choices", empty: None, hint: || tr!("create-as-the-seed") };
+const SECOND_SEED: SeedField = SeedField { name: "second-seed", empty: Some(Seed(0)), hint: || "" };
+const SEED_OF_CHOICES: SeedField = SeedField { name: "seed-of-choices", empty: None, hint: || tr!("create-as-the-seed") };
 
 /// A text field of a seed, which has more digits than a field of numbers keeps.
 fn seed_edit(ui: &mut Ui, width: f32, SeedField { name, empty, hint }: &SeedField, seed: &mut Option<Seed>) -> Response {
