@@ -91,7 +91,8 @@ impl Session {
         fs::write(self.home.path().join("settings.json"), settings.to_string())?;
         let (home, model) = self.folders()?;
         let mut desktop = Desktop::start(Path::new(PROGRAM), files, &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
-        desktop.wait_for(tr!("create-generate"), LONG)?;
+        // The button beside it has another name where the queue is paused.
+        desktop.wait_for(tr!("create-prompt-2"), LONG)?;
         Ok(desktop)
     }
 
