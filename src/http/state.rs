@@ -237,16 +237,15 @@ impl App {
         };
         let preview = if is_shown { PreviewOptions::Adaptive } else { PreviewOptions::Off };
         let job = NewJob {
-            recipe: made.recipe,
-            lane,
-            folder: if made.is_saved { saved_folder(&self.folder_of(owner)) } else { self.folder_of(owner) },
-            model: made.model.name,
-            wanted_model: None,
-            device: None,
             preview: serde_json::to_string(&preview).unwrap_or_default(),
-            group: None,
             owner: owner.clone(),
             user: made.user,
+            ..NewJob::of_person(
+                made.recipe,
+                lane,
+                if made.is_saved { saved_folder(&self.folder_of(owner)) } else { self.folder_of(owner) },
+                made.model.name,
+            )
         };
         self.hub.add(owner, job, made.notes).await.map_err(Failure::Failed)
     }

@@ -11,7 +11,7 @@ use crate::cli::usage_error::UsageError;
 use crate::cli::{models, pull_first, resolve};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, ModelFiles, Recipe};
-use atelier_gallery::queue::{Lane, NewJob, Owner, User};
+use atelier_gallery::queue::{Lane, NewJob};
 use atelier_library::{Builtin, BuiltinError, Runnable};
 use atelier_studio::results::init_file;
 
@@ -58,16 +58,9 @@ pub(super) fn add(
         let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
         let model = name.or_else(of_files).unwrap_or_default();
         let job = NewJob {
-            recipe,
-            lane,
-            folder: folder.clone(),
-            model,
             wanted_model: wanted_model.clone(),
             device: flags.pin.clone(),
-            preview: String::new(),
-            group: None,
-            owner: Owner::person(),
-            user: User::default(),
+            ..NewJob::of_person(recipe, lane, folder.clone(), model)
         };
         let id = database.add_job(&job)?;
         let start = init_file(&job.recipe);

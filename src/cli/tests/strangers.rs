@@ -4,7 +4,7 @@
 use std::fs;
 
 use atelier_core::plain_text::is_steering;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, User};
+use atelier_gallery::queue::{JobState, Lane, NewJob};
 use atelier_library::MANIFEST;
 use atelier_media::{Metadata, write_picture};
 use serde_json::{Value, json};
@@ -179,18 +179,7 @@ fn jobs_and_their_ends_steer_no_terminal() {
     let (mut database, _) = atelier_gallery::Database::open(&paths.gallery_file()).unwrap();
     for text in HOSTILE {
         let recipe = Recipe { prompt: text.to_owned(), ..Recipe::default() };
-        let new = NewJob {
-            recipe,
-            lane: Lane::Batch,
-            folder: paths.pictures.clone(),
-            model: all(),
-            wanted_model: None,
-            device: Some(all()),
-            preview: String::new(),
-            group: None,
-            owner: Owner::person(),
-            user: User::default(),
-        };
+        let new = NewJob { device: Some(all()), ..NewJob::of_person(recipe, Lane::Batch, paths.pictures.clone(), all()) };
         let id = database.add_job(&new).unwrap();
         assert!(database.start_job(id).unwrap());
         let outcome = atelier_gallery::queue::JobOutcome::Failed(all());

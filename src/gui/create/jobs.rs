@@ -3,7 +3,7 @@
 use crate::gui::context::Context;
 use crate::gui::create::state::State;
 use atelier_core::recipe::Recipe;
-use atelier_gallery::queue::{Lane, NewJob, Owner, User};
+use atelier_gallery::queue::{Lane, NewJob};
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
 
@@ -15,16 +15,9 @@ pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Conte
     let model = studio.map_or_else(|| context.shared.next.model_name(&recipe.files), |it| it.model.clone());
     let device = studio.map(StudioModel::device);
     NewJob {
-        recipe: Recipe { further_starts: Vec::new(), ..recipe },
-        lane,
-        folder: state.pictures_folder.clone(),
-        model,
-        wanted_model: None,
         device,
         preview,
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
+        ..NewJob::of_person(Recipe { further_starts: Vec::new(), ..recipe }, lane, state.pictures_folder.clone(), model)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode, User};
+use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PauseMode};
 use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
@@ -322,17 +322,8 @@ fn one_long_job_and_the_model_order_are_told_and_can_be_switched_off() {
 fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let (mut database, _) = Database::open(&Paths::beneath(folder.path()).gallery_file()).unwrap();
-    let job = |prompt: &str| NewJob {
-        recipe: Recipe { prompt: prompt.into(), ..ready() },
-        lane: Lane::Batch,
-        folder: folder.path().join("Pictures"),
-        model: "sd15".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
+    let job = |prompt: &str| {
+        NewJob::of_person(Recipe { prompt: prompt.into(), ..ready() }, Lane::Batch, folder.path().join("Pictures"), "sd15".into())
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
@@ -357,18 +348,7 @@ fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
     for n in 0..200 {
         let recipe = Recipe { prompt: format!("picture {n}"), ..ready() };
         let (folder, model) = (folder.path().join("Pictures"), "sd15".to_owned());
-        let job = NewJob {
-            recipe,
-            lane: Lane::Batch,
-            folder,
-            model,
-            wanted_model: None,
-            device: None,
-            preview: String::new(),
-            group: None,
-            owner: Owner::person(),
-            user: User::default(),
-        };
+        let job = NewJob::of_person(recipe, Lane::Batch, folder, model);
         database.add_job(&job).unwrap();
     }
     drop(database);
@@ -403,16 +383,13 @@ fn the_job_of_somebody_else_is_seen_in_the_queue_alone_and_its_pictures_are_not_
     let folder = tempfile::tempdir().unwrap();
     let (mut database, _) = Database::open(&Paths::beneath(folder.path()).gallery_file()).unwrap();
     let job = NewJob {
-        recipe: Recipe { prompt: "a harbour".into(), ..ready() },
-        lane: Lane::Batch,
-        folder: Paths::beneath(folder.path()).shared_pictures().join("Anna"),
-        model: "sd15".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
         owner: Owner::named("Anna"),
-        user: User::default(),
+        ..NewJob::of_person(
+            Recipe { prompt: "a harbour".into(), ..ready() },
+            Lane::Batch,
+            Paths::beneath(folder.path()).shared_pictures().join("Anna"),
+            "sd15".into(),
+        )
     };
     database.add_job(&job).unwrap();
     drop(database);

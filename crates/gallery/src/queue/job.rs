@@ -132,6 +132,25 @@ pub struct NewJob {
     pub user: User,
 }
 
+impl NewJob {
+    /// A job of the person at this machine: whole models that are there, no previews, no group.
+    #[must_use]
+    pub fn of_person(recipe: Recipe, lane: Lane, folder: PathBuf, model: String) -> Self {
+        Self {
+            recipe,
+            lane,
+            folder,
+            model,
+            wanted_model: None,
+            device: None,
+            preview: String::new(),
+            group: None,
+            owner: Owner::person(),
+            user: User::default(),
+        }
+    }
+}
+
 /// A picture that a job has made and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobPicture {

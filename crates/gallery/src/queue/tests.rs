@@ -14,18 +14,7 @@ fn new_job(prompt: &str, lane: Lane) -> NewJob {
     let mut recipe = Recipe { prompt: prompt.into(), batch_count: 3, ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.safetensors");
     let (folder, model) = (PathBuf::from("/pictures"), "a".to_owned());
-    NewJob {
-        recipe,
-        lane,
-        folder,
-        model,
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    }
+    NewJob::of_person(recipe, lane, folder, model)
 }
 
 pub(super) fn add(database: &mut Database, prompt: &str) -> QueuedJobId {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, decimal};
-use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
+use super::fields::{Fields, decimal, is_lora_kind, text_of};
+use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings};
 use super::texts::{EXTRA_METADATA, Texts};
 use crate::stored_recipe::MAX_VALUES;
 use atelier_core::json::has_more_values;
@@ -27,12 +27,12 @@ impl Resources {
     fn of_list(list: &[Value]) -> Self {
         let mut found = Self::default();
         for resource in list {
-            let text = |key: &str| resource.get(key).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+            let text = |key: &str| text_of(resource, key);
             let kind = text("type").unwrap_or_default().to_lowercase();
             let name = text("modelName").or_else(|| text("name")).or_else(|| text("air"));
             match kind.as_str() {
                 "checkpoint" | "model" if found.model.is_none() => found.model = PictureModel::of(name, text("hash")),
-                "lora" | "locon" | "lycoris" | "dora" => {
+                kind if is_lora_kind(kind) => {
                     let strength = resource.get("weight").or_else(|| resource.get("strength")).and_then(decimal).unwrap_or(1.0);
                     // One more than is read, so that it is told.
                     if let Some(name) = name
@@ -53,21 +53,9 @@ pub(super) fn extra(texts: &Texts) -> Option<PictureSettings> {
     let mut fields = texts.get(EXTRA_METADATA).and_then(Fields::parse)?;
     // Embeddings and the numbers of versions have no field: all of the list stays to be seen.
     let resources = fields.get("resources").and_then(Value::as_array).map(|list| Resources::of_list(list)).unwrap_or_default();
-    Some(PictureSettings {
-        tool: Some(Tool::ComfyUi),
-        size: fields.size("width", "height"),
-        prompt: fields.text("prompt"),
-        negative_prompt: fields.text("negativePrompt"),
-        seed: fields.whole("seed"),
-        steps: fields.whole("steps"),
-        guidance: fields.decimal("cfgScale"),
-        clip_skip: fields.whole("clipSkip"),
-        sampler: fields.name("sampler"),
-        model: resources.model,
-        loras: resources.loras,
-        not_understood: fields.left(),
-        ..PictureSettings::default()
-    })
+    let settings =
+        PictureSettings { sampler: fields.name("sampler"), model: resources.model, loras: resources.loras, ..fields.site_settings() };
+    Some(PictureSettings { not_understood: fields.left(), ..settings })
 }
 
 #[cfg(test)]

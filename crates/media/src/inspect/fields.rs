@@ -3,6 +3,7 @@
 use atelier_core::json::has_more_values;
 use serde_json::{Map, Value};
 
+use super::settings::{PictureSettings, Tool};
 use crate::stored_recipe::MAX_VALUES;
 
 /// True where a text looks like a JSON object.
@@ -157,6 +158,22 @@ impl Fields {
         Some(size)
     }
 
+    /// The settings that sites with generators of their own write beside a graph, under the names
+    /// that they share.
+    pub(super) fn site_settings(&mut self) -> PictureSettings {
+        PictureSettings {
+            tool: Some(Tool::ComfyUi),
+            size: self.size("width", "height"),
+            prompt: self.text("prompt"),
+            negative_prompt: self.text("negativePrompt"),
+            seed: self.whole("seed"),
+            steps: self.whole("steps"),
+            guidance: self.decimal("cfgScale"),
+            clip_skip: self.whole("clipSkip"),
+            ..PictureSettings::default()
+        }
+    }
+
     /// Drops fields that say nothing of the picture.
     pub(super) fn drop(&mut self, keys: &[&str]) {
         for key in keys {
@@ -175,6 +192,16 @@ impl Fields {
         };
         self.0.into_iter().filter(|(_, value)| !is_empty(value)).map(|(key, value)| (key, shown(&value))).collect()
     }
+}
+
+/// The text of an object's field, if there is one and it is not empty.
+pub(super) fn text_of(object: &Value, key: &str) -> Option<String> {
+    object.get(key).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
+}
+
+/// True for the kinds of adapters in lists of resources, in any letter case.
+pub(super) fn is_lora_kind(kind: &str) -> bool {
+    ["lora", "locon", "lycoris", "dora"].iter().any(|it| it.eq_ignore_ascii_case(kind))
 }
 
 /// A value as a person reads it: a string without its quotation marks.

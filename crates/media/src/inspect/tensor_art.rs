@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::{Fields, decimal};
-use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
+use super::fields::{Fields, decimal, is_lora_kind, text_of};
+use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings};
 use super::texts::Texts;
 
 const GENERATION_DATA: &str = "generation_data";
@@ -16,21 +16,13 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     // One more than is read, so that it is told.
     let loras = models.iter().filter_map(lora).take(MAX_LORAS + 1).collect();
     let base = fields.get("baseModel").or_else(|| models.iter().find(|it| kind(it) == "BASE_MODEL"));
-    let model = base.and_then(|it| PictureModel::of(name(it), text(it, "hash")));
+    let model = base.and_then(|it| PictureModel::of(name(it), text_of(it, "hash")));
     // Its strength is written of every picture.
     let is_from_picture = fields.get("images").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let strength = if is_from_picture { fields.decimal("denoisingStrength") } else { None };
     fields.drop(&["imageCount", "workEngine"]);
-    Some(PictureSettings {
-        tool: Some(Tool::ComfyUi),
-        size: fields.size("width", "height"),
-        prompt: fields.text("prompt"),
-        negative_prompt: fields.text("negativePrompt"),
-        seed: fields.whole("seed"),
-        steps: fields.whole("steps"),
-        guidance: fields.decimal("cfgScale"),
+    let settings = PictureSettings {
         distilled_guidance: fields.decimal("guidance"),
-        clip_skip: fields.whole("clipSkip"),
         strength,
         sampler: fields.name("ksamplerName").or_else(|| fields.name("samplerName")),
         scheduler: fields.name("schedule"),
@@ -39,26 +31,22 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
             .and_then(|name| PictureModel::of(Some(name), None)),
         model,
         loras,
-        not_understood: fields.left(),
-        ..PictureSettings::default()
-    })
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
+        ..fields.site_settings()
+    };
+    Some(PictureSettings { not_understood: fields.left(), ..settings })
 }
 
 fn kind(value: &Value) -> String {
-    text(value, "type").unwrap_or_default().to_uppercase()
+    text_of(value, "type").unwrap_or_default().to_uppercase()
 }
 
 /// The file's name, or the one that people read.
 fn name(value: &Value) -> Option<String> {
-    text(value, "modelFileName").or_else(|| text(value, "label"))
+    text_of(value, "modelFileName").or_else(|| text_of(value, "label"))
 }
 
 fn lora(value: &Value) -> Option<PictureLora> {
-    let is_lora = ["LORA", "LOCON", "LYCORIS", "DORA"].contains(&kind(value).as_str());
+    let is_lora = is_lora_kind(&kind(value));
     let strength = value.get("weight").and_then(decimal).unwrap_or(1.0);
-    is_lora.then(|| name(value))?.map(|name| PictureLora::new(name, text(value, "hash"), strength))
+    is_lora.then(|| name(value))?.map(|name| PictureLora::new(name, text_of(value, "hash"), strength))
 }

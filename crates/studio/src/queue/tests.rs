@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
-use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, Owner, PauseMode, QueuedJobId, User};
+use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, PauseMode, QueuedJobId};
 
 use super::*;
 
@@ -48,18 +48,7 @@ impl Bench {
         let mut recipe = Recipe { prompt: prompt.into(), batch_count: pictures, ..Recipe::default() };
         recipe.files.set(FileRole::Model, "/a.gguf");
         let folder = self.folder.path().join("Pictures");
-        let mut job = NewJob {
-            recipe,
-            lane,
-            folder,
-            model: "a".into(),
-            wanted_model: None,
-            device: None,
-            preview: String::new(),
-            group: None,
-            owner: Owner::person(),
-            user: User::default(),
-        };
+        let mut job = NewJob::of_person(recipe, lane, folder, "a".into());
         change(&mut job);
         self.service.send(QueueRequest::Add(Box::new(job)));
         self.until("the new job", |snapshot| known(snapshot) > last);
@@ -497,18 +486,7 @@ fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
     recipe.files.set(FileRole::Model, "/a.gguf");
     let folder = bench.folder.path().join("Pictures");
     let lane = Lane::Interactive;
-    let job = NewJob {
-        recipe,
-        lane,
-        folder,
-        model: "a".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    };
+    let job = NewJob::of_person(recipe, lane, folder, "a".into());
     let ticket = Ticket::draw();
     face.send(QueueRequest::AddFor(ticket, Box::new(job)));
     let (engine_job, recipe, _) = bench.take();

@@ -48,18 +48,12 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
     bench.service.send(QueueRequest::Cancel(unwanted));
     bench.until_state(unwanted, JobState::Cancelled);
     let recipe = bench.snapshot.row(next).unwrap().job.recipe.clone();
-    let late = NewJob {
-        recipe: Recipe { prompt: "late".into(), ..Recipe::clone(&recipe) },
-        lane: Lane::Batch,
-        folder: bench.folder.path().join("Pictures"),
-        model: "a".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    };
+    let late = NewJob::of_person(
+        Recipe { prompt: "late".into(), ..Recipe::clone(&recipe) },
+        Lane::Batch,
+        bench.folder.path().join("Pictures"),
+        "a".into(),
+    );
     bench.service.send(QueueRequest::Add(Box::new(late)));
     assert_eq!(bench.files(), 0);
 
