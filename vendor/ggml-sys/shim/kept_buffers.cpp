@@ -28,11 +28,31 @@ namespace atelier {
 
 namespace {
 
+constexpr size_t HUGE_PAGE_BYTES = size_t(2) << 20;
+
+}  // namespace
+
+void wish_huge_pages(void* memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    // Whole ones: what lies beside the memory may be another's.
+    const uintptr_t start = reinterpret_cast<uintptr_t>(memory);
+    const uintptr_t first = (start + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    const uintptr_t end   = (start + bytes) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    if (first < end) {
+        madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+    }
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+namespace {
+
 // Smaller buffers are the heap's.
 constexpr size_t MIN_BYTES = size_t(1) << 20;
 // A multiple of every system's pages. Buffers begin and end at one.
-constexpr size_t UNIT_BYTES      = size_t(64) << 10;
-constexpr size_t HUGE_PAGE_BYTES = size_t(2) << 20;
+constexpr size_t UNIT_BYTES = size_t(64) << 10;
 // What is kept at most. A mapping that would exceed it goes back as soon as it is free.
 constexpr size_t MAX_KEPT_BYTES = size_t(1) << 30;
 // Smaller weights, such as a LoRA's, leave what is kept in place.
@@ -64,10 +84,7 @@ char* map_memory(size_t bytes) {
     }
     char* start = mapped + before;
     munmap(start + bytes, HUGE_PAGE_BYTES - before);
-#ifdef MADV_HUGEPAGE
-    // A wish: without it there are more faults.
-    madvise(start, bytes, MADV_HUGEPAGE);
-#endif
+    wish_huge_pages(start, bytes);
     return start;
 #endif
 }
@@ -331,7 +348,12 @@ void atelier_fill_kept_buffers(uint8_t value) {
 }
 
 void atelier_buffer_usage_set(ggml_backend_buffer_t buffer) {
-    if (buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS && buffer->size >= atelier::MIN_WEIGHT_BYTES && ggml_backend_buffer_is_host(buffer)) {
-        atelier::memory.release(std::chrono::milliseconds(0));
+    if (buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || buffer->size < atelier::MIN_WEIGHT_BYTES || !ggml_backend_buffer_is_host(buffer)) {
+        return;
+    }
+    atelier::memory.release(std::chrono::milliseconds(0));
+    // A mapped file is not freed with its buffer, and a buffer of several has no memory of its own.
+    if (buffer->iface.free_buffer != nullptr && buffer->iface.get_base != nullptr) {
+        atelier::wish_huge_pages(ggml_backend_buffer_get_base(buffer), buffer->size);
     }
 }

@@ -20,6 +20,7 @@
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 #include "job.h"
+#include "kept_buffers.h"
 
 namespace atelier {
 
@@ -123,6 +124,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, size_t size)
         *device->used -= size;
         return nullptr;
     }
+    wish_huge_pages(ggml_backend_buffer_get_base(inner), size);
     ggml_backend_buffer_i functions = {};
     functions.free_buffer           = free_buffer;
     functions.get_base              = buffer_base;

@@ -25,9 +25,47 @@ pub(crate) fn release_kept_buffers(unused_for: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_os = "linux")]
+    use testkit::tiny;
+
     use super::super::tests::{Recorder, context_params, lock_engine, picture, write_model};
     use super::super::{ConditioningCache, Context};
     use super::*;
+
+    /// Bytes of this process' memory for which huge pages were asked.
+    #[cfg(target_os = "linux")]
+    fn wished_bytes() -> u64 {
+        let (mut size, mut sum) = (0, 0);
+        for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+            if let Some(text) = line.strip_prefix("Size:") {
+                size = text.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10;
+            } else if line.strip_prefix("VmFlags:").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hg")) {
+                sum += size;
+            }
+        }
+        sum
+    }
+
+    /// A fault for each small page would take longer than reading them.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn huge_pages_are_asked_for_weights_that_are_read() {
+        const HUGE_PAGE_BYTES: u64 = 2 << 20;
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage/enabled").exists() {
+            return;
+        }
+        let _lock = lock_engine();
+        let dir = tempfile::tempdir().unwrap();
+        let options = tiny::Options { encoder_width: 128, ..tiny::Options::default() };
+        let files = tiny::zimage(dir.path(), &options).unwrap();
+        let encoder_bytes = files.llm.metadata().unwrap().len();
+        let mut context = Context::new(&context_params(&files), &ConditioningCache::default(), "", &Recorder::default()).unwrap();
+        picture(&mut context, &Recorder::default()).unwrap();
+        // In huge pages too.
+        release_kept_buffers(Duration::ZERO);
+        // Its first and last page may be parts of such.
+        assert!(wished_bytes() >= encoder_bytes - 2 * HUGE_PAGE_BYTES, "{} of {encoder_bytes}", wished_bytes());
+    }
 
     /// Not zero, as memory is that comes from the system: numbers that are none, large and tiny
     /// ones.
