@@ -10,7 +10,7 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use atelier_engine::{Copies, End, Event, JobPhase};
 use support::alone::{Alone, deep};
 use support::engine::Said;
-use support::{folder, recipe};
+use support::{folder, of_clip, placed, recipe, written};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
@@ -19,17 +19,11 @@ fn alone() -> Alone {
 
 /// A tiny model of this family whose encoders tell words apart.
 fn model(family: &str) -> ModelFiles {
-    let dir = folder(&format!("encoders-{family}"));
-    let parts = families::reading(family).into_iter();
-    parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
-}
-
-fn placed(backend: &str, params_backend: &str) -> PlacementText {
-    PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
+    written(families::reading(family), &folder(&format!("encoders-{family}")))
 }
 
 fn of(files: &ModelFiles) -> Recipe {
-    Recipe { files: files.clone(), steps: 1, prompt: "a lake under fog".into(), ..recipe() }
+    Recipe { files: files.clone(), prompt: "a lake under fog".into(), ..of_clip() }
 }
 
 /// The modules whose weights were loaded.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::recipe::{FileRole, ModelFiles, PredictionType, Recipe, TensorType};
 use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
-use support::{folder, recipe};
+use support::{folder, of_clip, recipe, written};
 use testkit::families::{self, Part};
 use testkit::gguf_forms::{GgufForm, convert, split};
 use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, diffusers_zimage, fp8, joined, renamed, sharded};
@@ -30,7 +30,7 @@ fn files(list: &[(FileRole, PathBuf)]) -> ModelFiles {
 fn whole(family: &str, dir: &Path) -> ModelFiles {
     let parts =
         if matches!(family, "sd3" | "ovis" | "zimage") { families::family(family, dir).unwrap() } else { families::reading(family) };
-    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+    written(parts, dir)
 }
 
 /// These files, with another one for a part.
@@ -140,7 +140,7 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
         let ways = [(None, false), (None, true), (Some(TensorType::Q8_0), false)];
         let run = |files: ModelFiles| {
             ways.map(|(weight_type, memory_map)| {
-                engine.run(&Recipe { files: files.clone(), weight_type, memory_map, steps: 1, ..recipe() }).pixels().to_vec()
+                engine.run(&Recipe { files: files.clone(), weight_type, memory_map, ..of_clip() }).pixels().to_vec()
             })
         };
         let right = run(whole.clone());
@@ -168,7 +168,7 @@ fn what_city96s_converter_quantised_is_computed_as_the_values_that_it_means() {
         let gguf = convert(&unet, &dir.join(format!("unet-{form:?}.gguf")), "sd1", form).unwrap();
         let files = with(&in_parts, FileRole::Diffusion, gguf);
         check_files(&files, &[]).unwrap_or_else(|problem| panic!("{form:?}: {problem}"));
-        engine.run(&Recipe { files, steps: 1, ..recipe() }).pixels().to_vec()
+        engine.run(&Recipe { files, ..of_clip() }).pixels().to_vec()
     };
     let stored = picture(GgufForm::WideQ8);
     assert_eq!(stored, picture(GgufForm::PlainQ8));
@@ -179,11 +179,7 @@ fn what_city96s_converter_quantised_is_computed_as_the_values_that_it_means() {
 fn fp8_is_computed_as_the_values_that_it_means_in_every_part() {
     let engine = Engine::start();
     let dir = folder("layouts-fp8");
-    let whole: ModelFiles = families::family("zimage-vae", &dir)
-        .unwrap()
-        .into_iter()
-        .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()))
-        .collect();
+    let whole = written(families::family("zimage-vae", &dir).unwrap(), &dir);
     let run = |files: ModelFiles, weight_type| {
         engine.run(&Recipe { files, weight_type, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec()
     };
@@ -256,8 +252,7 @@ fn an_autoencoder_may_have_prefixes_and_decodes_without_its_encoder() {
     type Rename = fn(&str) -> Option<String>;
     let engine = Engine::start();
     let dir = folder("layouts-autoencoder");
-    let parts = families::family("zimage-vae", &dir).unwrap().into_iter();
-    let whole: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let whole = written(families::family("zimage-vae", &dir).unwrap(), &dir);
     let run = |files: &ModelFiles| engine.run(&Recipe { files: files.clone(), steps: 1, ..recipe() }).pixels().to_vec();
     let right = run(&whole);
     assert!(right.iter().any(|value| *value != right[0]), "a picture of one colour");
@@ -290,7 +285,7 @@ fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
             (FileRole::from_key(key).unwrap(), part.write(&dir, key).unwrap())
         });
         let files = parts.collect();
-        engine.run(&Recipe { files, prediction, steps: 2, ..recipe() }).pixels().to_vec()
+        engine.run(&Recipe { files, prediction, steps: 2, ..of_clip() }).pixels().to_vec()
     };
     let (noise, velocity) = (picture(&[], None), picture(&["v_pred"], None));
     assert_ne!(noise, velocity);
@@ -308,7 +303,7 @@ fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
     });
     let taesd = whole("sd15", &folder("layouts-prediction-taesd")).get(FileRole::Taesd).unwrap().to_owned();
     let files = files(&[(FileRole::Diffusion, unet.unwrap()), (FileRole::ClipL, clip), (FileRole::Taesd, taesd)]);
-    assert_eq!(engine.run(&Recipe { files, steps: 2, ..recipe() }).pixels(), without_signal);
+    assert_eq!(engine.run(&Recipe { files, steps: 2, ..of_clip() }).pixels(), without_signal);
 }
 
 #[test]
@@ -330,7 +325,7 @@ fn a_part_that_is_missing_is_named() {
 fn what_the_engine_leaves_out_is_told_unless_it_changes_nothing() {
     let engine = Engine::start();
     let notes = |files: ModelFiles| {
-        let said = engine.run(&Recipe { files, steps: 1, ..recipe() });
+        let said = engine.run(&Recipe { files, ..of_clip() });
         said.pixels();
         said.pictures()[0].notes.iter().map(|note| note.sentence.clone()).filter(|it| it.contains("left")).collect::<Vec<_>>()
     };
@@ -383,7 +378,7 @@ fn a_projection_that_was_converted_is_turned_too() {
     let run = |model: &Path| {
         let mut files = whole.clone();
         files.set(FileRole::Model, model);
-        engine.run(&Recipe { files, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec()
+        engine.run(&Recipe { files, prompt: "a lake".into(), ..of_clip() }).pixels().to_vec()
     };
     let right = run(whole.get(FileRole::Model).unwrap());
     // With rows and columns exchanged, as the engine would read it.

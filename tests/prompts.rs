@@ -17,19 +17,15 @@ use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe, Seed};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 use support::engine::Engine;
-use support::{files, folder, recipe};
+use support::{files, folder, of_zeros, recipe, written};
 use testkit::families;
 use testkit::layouts::joined;
 
 /// Stable Diffusion 1.5 in small, whose encoder tells words apart.
 fn clip() -> Recipe {
     static FILES: OnceLock<ModelFiles> = OnceLock::new();
-    let write = || {
-        let dir = folder("clip");
-        let parts = families::reading("sd15").into_iter();
-        parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
-    };
-    Recipe { files: FILES.get_or_init(write).clone(), steps: 1, ..recipe() }
+    let files = FILES.get_or_init(|| written(families::reading("sd15"), &folder("clip"))).clone();
+    Recipe { files, ..of_zeros() }
 }
 
 /// A small model whose encoder is a language model.

@@ -6,7 +6,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +17,13 @@ use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe};
 use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, RemoteError, Task, probe};
 use support::engine::Engine;
 use support::lender::Server;
 use support::proxy::Stock;
-use support::{files, folder, recipe};
-use testkit::families::{self, Part};
-use testkit::tiny;
+use support::{family, files, folder, of_clip, picture, recipe, written};
+use testkit::{families, tiny};
 
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
@@ -223,20 +222,6 @@ fn a_lender_at_the_address_of_another_is_listed_with_its_own_memory() {
     assert_eq!(devices.iter().map(|device| device.memory_total_bytes).collect::<Vec<_>>(), [4_294_967], "{devices:?}");
 }
 
-fn picture(width: u32, height: u32) -> ImageSource {
-    let pixels = (0..width * height * 3).map(|n| (n / 7 % 256) as u8).collect();
-    ImageSource::Pixels(Rgb8::new(width, height, pixels).unwrap())
-}
-
-fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFiles {
-    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
-}
-
-fn family(name: &str) -> ModelFiles {
-    let dir = folder(name);
-    written(families::family(name, &dir).unwrap(), &dir)
-}
-
 fn with_photomaker() -> ModelFiles {
     let dir = folder("photomaker");
     let mut files = written(families::reading("sdxl"), &dir);
@@ -254,8 +239,9 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
     let server = Server::start(&["--device", "CPU"]);
     let rpc = borrow(&engine, &server);
     let everywhere = PlacementText { backend: format!("all={rpc}"), ..PlacementText::default() };
+    let clip_skip = of_clip().clip_skip;
     for name in ["zimage", "zimage-vae", "zimage-gguf", "ovis", "sd15", "sdxl", "sd3"] {
-        let recipe = Recipe { files: family(name), steps: 1, guidance: 2.0, negative_prompt: "fog".into(), ..on("cpu", "") };
+        let recipe = Recipe { files: family(name), guidance: 2.0, negative_prompt: "fog".into(), clip_skip, steps: 1, ..on("cpu", "") };
         let cpu = engine.run(&recipe).pixels().to_vec();
         engine.handle().unload().unwrap();
         let remote = engine.run(&Recipe { placement: everywhere.clone(), ..recipe });
@@ -263,7 +249,7 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
         engine.handle().unload().unwrap();
     }
     // What only some pictures need: an encoder, LoRAs (of quantised weights too), a person.
-    let encoded = Recipe { init: Some(InitImage { image: picture(64, 64), strength: 0.9 }), ..on("cpu", "") };
+    let encoded = Recipe { init: Some(InitImage { image: picture(64, 64, 0), strength: 0.9 }), ..on("cpu", "") };
     let lora = |name: &str| {
         let path = folder("lora").join("lora.safetensors");
         families::lora().write(&path).unwrap();
@@ -272,13 +258,13 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
     let person = Recipe {
         files: with_photomaker(),
         prompt: "a woman img by a lake".into(),
-        person: Person { images: vec![picture(96, 61)], ..Person::default() },
+        person: Person { images: vec![picture(96, 61, 0)], ..Person::default() },
         ..on("cpu", "")
     };
     for (name, recipe) in
         [("start picture", encoded), ("LoRA", lora("zimage")), ("LoRA of quantised weights", lora("zimage-gguf")), ("person", person)]
     {
-        let recipe = Recipe { steps: 1, ..recipe };
+        let recipe = Recipe { clip_skip, steps: 1, ..recipe };
         let cpu = engine.run(&recipe).pixels().to_vec();
         engine.handle().unload().unwrap();
         let remote = engine.run(&Recipe { placement: everywhere.clone(), ..recipe });
@@ -288,7 +274,7 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
     let model = tiny::upscaler(&folder("upscaler"), 2, 1).unwrap();
     let upscale = |backend: String| {
         let placement = PlacementText { backend, ..PlacementText::default() };
-        let (image, model) = (picture(32, 32), model.clone());
+        let (image, model) = (picture(32, 32, 0), model.clone());
         engine.run_task(Task::Upscale { image, model, allow_pickle: false, placement, threads: Some(1) }).pixels().to_vec()
     };
     assert_eq!(upscale(format!("upscaler={rpc}")), upscale("cpu".into()));

@@ -13,16 +13,12 @@ use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, TensorTy
 use atelier_library::read_header;
 use atelier_studio::model_copy::{CopyError, ModelCopy, copy_sizes};
 use support::alone::{Alone, deep, deep_options};
-use support::{folder, recipe};
+use support::{folder, of_clip, placed, recipe, written};
 use testkit::layouts::{Form, Scales, fp8};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
     support::alone::alone("GPU0:4,SMALL:0.01")
-}
-
-fn placed(backend: &str, params_backend: &str) -> PlacementText {
-    PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
 }
 
 fn converted(to: TensorType) -> Recipe {
@@ -155,12 +151,12 @@ fn with_copy(alone: &Alone, files: &ModelFiles, role: FileRole, copy: &ModelCopy
     assert_eq!(std::fs::metadata(&copy.output).unwrap().len(), copy.bytes, "the size that was said before");
     let mut copied = files.clone();
     copied.set(role, &copy.output);
-    let run = |files: &ModelFiles, recipe: Recipe| alone.run(&Recipe { files: files.clone(), steps: 1, ..recipe }).pixels().to_vec();
+    let run = |files: &ModelFiles, recipe: Recipe| alone.run(&Recipe { files: files.clone(), ..recipe }).pixels().to_vec();
     let pattern = TensorTypeRules::pattern_of(role.module()).unwrap();
-    let rules = |to| Recipe { tensor_type_rules: format!("{pattern}={to}").parse().unwrap(), ..recipe() };
-    let whole = |to| Recipe { weight_type: Some(to), ..recipe() };
+    let rules = |to| Recipe { tensor_type_rules: format!("{pattern}={to}").parse().unwrap(), ..of_clip() };
+    let whole = |to| Recipe { weight_type: Some(to), ..of_clip() };
     let to = copy.weight_type().unwrap();
-    [run(files, if role == FileRole::Model { whole(to) } else { rules(to) }), run(&copied, recipe())]
+    [run(files, if role == FileRole::Model { whole(to) } else { rules(to) }), run(&copied, of_clip())]
 }
 
 fn fresh(name: &str) -> PathBuf {
@@ -181,11 +177,7 @@ fn a_copy_makes_the_bytes_that_the_same_types_make_at_load() {
         FileRole::Diffusion,
         fp8(scaled.get(FileRole::Diffusion).unwrap(), &dir.join("fp8.safetensors"), Scales::Whole, Form::Stored).unwrap(),
     );
-    let whole = |family: &str| -> ModelFiles {
-        let dir = folder(&format!("copies/{family}"));
-        let parts = families::reading(family).into_iter();
-        parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
-    };
+    let whole = |family: &str| written(families::reading(family), &folder(&format!("copies/{family}")));
     let cases = [
         ("safetensors", deep().clone(), FileRole::Diffusion),
         ("encoder", deep().clone(), FileRole::Llm),

@@ -183,6 +183,12 @@ impl Said {
         peaks.expect("a job that ran says what it took")
     }
 
+    /// True where the job used memory of a device, beside what models that it does not use have
+    /// there.
+    pub(crate) fn used(&self, device: &str) -> bool {
+        self.peaks().iter().any(|peak| peak.device == device && peak.bytes > peak.others_bytes)
+    }
+
     /// The pixels of the only picture.
     pub(crate) fn pixels(&self) -> &[u8] {
         let pictures = self.pictures();

@@ -9,10 +9,11 @@ pub(crate) mod handle;
 pub(crate) mod lender;
 pub(crate) mod proxy;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe, Seed};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, PlacementText, Recipe, Rgb8, Seed};
+use testkit::families::{self, Part};
 use testkit::tiny::{self, TinyFiles};
 
 /// A folder of this test binary's own, the same in every run.
@@ -36,6 +37,27 @@ pub(crate) fn files() -> ModelFiles {
         .collect()
 }
 
+/// Writes the files of a model into a folder.
+pub(crate) fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFiles {
+    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+}
+
+/// The files of a family of tiny models.
+pub(crate) fn family(name: &str) -> ModelFiles {
+    let dir = folder(name);
+    written(families::family(name, &dir).unwrap(), &dir)
+}
+
+/// A picture of this size; other seeds give other ones.
+pub(crate) fn picture(width: u32, height: u32, seed: usize) -> ImageSource {
+    let pixels = (0..(width * height * 3) as usize).map(|n| (n * (2 * seed + 1) / 7 % 256) as u8).collect();
+    ImageSource::Pixels(Rgb8::new(width, height, pixels).unwrap())
+}
+
+pub(crate) fn placed(backend: &str, params_backend: &str) -> PlacementText {
+    PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
+}
+
 /// A small recipe for the tiny model.
 pub(crate) fn recipe() -> Recipe {
     Recipe {
@@ -49,6 +71,17 @@ pub(crate) fn recipe() -> Recipe {
         threads: Some(1),
         ..Recipe::default()
     }
+}
+
+/// A small recipe for a model with CLIP, whose layers are zeros that change nothing: the engine
+/// computes as few as it can, as they would be most of the time.
+pub(crate) fn of_clip() -> Recipe {
+    Recipe { clip_skip: Some(12), steps: 1, ..recipe() }
+}
+
+/// The same where the model is mostly zeros that nobody wrote: mapped they are not copied.
+pub(crate) fn of_zeros() -> Recipe {
+    Recipe { memory_map: true, ..of_clip() }
 }
 
 /// Root of the mean square of the differences of two pictures.
