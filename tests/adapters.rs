@@ -13,7 +13,7 @@ use atelier_core::placement::ModuleSet;
 use atelier_core::recipe::{FileRole, Lora, LoraMode, ModelFiles, PlacementText, Recipe};
 use atelier_engine::Event;
 use support::alone::alone;
-use support::{distance, folder, recipe};
+use support::{distance, folder, of_clip, recipe, written};
 use testkit::adapters::{AdapterFiles, AdapterKind, ConvolutionKind, RANK, SdxlNames, sd15, sdxl, xlabs, zimage};
 use testkit::families;
 use testkit::layouts::{Form, Scales, fp8, renamed, with_last_bytes, with_metadata};
@@ -91,8 +91,7 @@ fn every_kind_in_every_name_is_the_change_merged_by_hand() {
 fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
     let it = alone("GPU0:4,GPU1:4");
     let dir = folder("adapters-unet");
-    let parts = families::reading("sd15").into_iter();
-    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let base = written(families::reading("sd15"), &dir);
     let model = base.get(FileRole::Model).unwrap().to_owned();
     for kind in ConvolutionKind::ALL {
         let written = sd15(&dir, &model, kind).unwrap();
@@ -100,7 +99,7 @@ fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
         by_hand.set(FileRole::Model, &written.merged);
         for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
             let run = |files: &ModelFiles, loras: &[Lora]| {
-                let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, steps: 1, ..recipe() });
+                let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, ..of_clip() });
                 assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {lora_mode}");
                 said.pixels().to_vec()
             };
@@ -119,8 +118,7 @@ fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
 fn a_lora_of_xlabs_trainer_is_the_change_merged_by_hand() {
     let it = alone("GPU0:4,GPU1:4");
     let dir = folder("adapters-xlabs");
-    let parts = families::reading("flux").into_iter();
-    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let base = written(families::reading("flux"), &dir);
     let written = xlabs(&dir, base.get(FileRole::Diffusion).unwrap()).unwrap();
     for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
         let run = |files: &ModelFiles, loras: &[Lora]| {
@@ -137,12 +135,11 @@ fn a_lora_of_xlabs_trainer_is_the_change_merged_by_hand() {
 fn an_adapter_of_sdxl_is_the_same_in_the_names_of_every_trainer() {
     let it = alone("GPU0:4,GPU1:4");
     let dir = folder("adapters-sdxl");
-    let parts = families::reading("sdxl").into_iter();
-    let base: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let base = written(families::reading("sdxl"), &dir);
     for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
         let run = |adapter: Option<SdxlNames>| {
             let loras = adapter.map(|names| Lora::new(sdxl(&dir, names).unwrap(), 1.0)).into_iter().collect();
-            let said = it.run(&Recipe { files: base.clone(), loras, lora_mode, steps: 1, ..recipe() });
+            let said = it.run(&Recipe { files: base.clone(), loras, lora_mode, ..of_clip() });
             assert!(said.pictures()[0].notes.iter().all(|note| !note.is_of_lora()), "{adapter:?}, {lora_mode}: all of it is used");
             said.pixels().to_vec()
         };

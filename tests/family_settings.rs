@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, VaeFormat};
 use support::engine::Engine;
-use support::{folder, recipe};
+use support::{folder, of_zeros, recipe};
 use testkit::families::{self, Part};
 
 fn grey() -> ImageSource {
@@ -29,10 +29,9 @@ fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
 }
 
-/// A recipe for a model whose weights are used where its file has them: zeros that nobody wrote
-/// take no memory then, and no time to be read.
+/// A recipe for a model that is mostly zeros.
 fn of(files: ModelFiles) -> Recipe {
-    Recipe { files, memory_map: true, ..recipe() }
+    Recipe { files, steps: recipe().steps, ..of_zeros() }
 }
 
 /// The model leaves memory: settings with which it is opened would have it there several times.

@@ -33,18 +33,21 @@ const ALONE: [(&str, &str); 3] = [
 ];
 
 /// What takes longest where no earlier run says so, longest first.
-const LONGEST: [&str; 12] = [
-    "atelier/features",
-    "atelier/family_settings",
-    "atelier/prompts",
+const LONGEST: [&str; 15] = [
+    "atelier/layouts",
+    "atelier/weights",
     "atelier/estimate",
-    "atelier/remote",
+    "atelier/adapters",
     "atelier/readers",
     "atelier/atelier",
-    "atelier/layouts",
-    "atelier/settings",
-    "atelier/adapters",
+    "atelier/features",
+    "atelier/guides",
+    "atelier/remote",
     "atelier/encoders",
+    "atelier/prompts",
+    "atelier/cpu_math",
+    "atelier/settings",
+    "atelier/family_settings",
     "atelier/stress",
 ];
 
