@@ -61,9 +61,13 @@ pub fn model_file(bytes: &[u8]) -> bool {
     let header = read_header(path);
     let _ = inspect_file(path);
     let _ = read_onnx_header(path);
+    let mut cache = HeaderCache::default();
     for role in FileRole::ALL {
         let files: ModelFiles = [(role, path.clone())].into_iter().collect();
-        let _ = HeaderCache::default().check(&files, &[]);
+        // What is no header is none in any role, and would be read once more for each.
+        if cache.check(&files, &[]).is_err() && header.is_err() {
+            break;
+        }
     }
     let Ok(header) = header else { return false };
     for tensor in &header.tensors {
