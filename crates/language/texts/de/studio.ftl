@@ -193,6 +193,8 @@ studio-distilled-guidance = Destillierte Guidance
 studio-negative-prompt-2 = Negativ-Prompt
 studio-uses-another-syntax-for = { $tool } schreibt Gewichte im Prompt anders: In Atelier lauten sie (word:1.2).
 studio-and-is-a-word = AND ist für das Programm dieses Bildes ein Wort: Hier steht es klein, weil es groß geschrieben Prompts verbindet.
+studio-brackets-are-letters = Eckige und offene Klammern und BREAK sind für das Programm dieses Bildes Buchstaben: Hier haben solche Klammern einen Backslash, und break steht klein.
+studio-lora-tags-are-letters = Das Programm dieses Bildes wendet durch ein Tag im Prompt kein LoRA an: { $list } ist weggelassen.
 studio-the-is-not-in =
     { $kind ->
         [file] Die Datei { $name } ist nicht im Ordner des Bildes.

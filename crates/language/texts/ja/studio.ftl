@@ -152,6 +152,8 @@ studio-distilled-guidance = 蒸留ガイダンス
 studio-negative-prompt-2 = ネガティブプロンプト
 studio-uses-another-syntax-for = { $tool }はプロンプトの重みの書き方が異なります。Atelierでは(word:1.2)と書きます。
 studio-and-is-a-word = この画像のプログラムではANDは語です。ここでは大文字で書くとプロンプトをつなぐため、小文字で書きます。
+studio-brackets-are-letters = この画像のプログラムでは、角括弧、閉じられていない括弧、BREAKは文字です。ここでは括弧の前にバックスラッシュを付け、breakは小文字で書きます。
+studio-lora-tags-are-letters = この画像のプログラムはプロンプト内のタグでLoRAを適用しません。{ $list }は省かれます。
 studio-the-is-not-in =
     { $kind ->
         [file] ファイル{ $name }が画像のフォルダーにありません。

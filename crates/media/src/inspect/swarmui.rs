@@ -15,7 +15,8 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let files = whole.value("sui_models").unwrap_or_default();
     let hash_of = |name: &str, param: &str| {
         let is_it = |file: &&Value| file.get("param").and_then(Value::as_str) == Some(param) && same_name(file.get("name"), name);
-        files.as_array()?.iter().find(is_it)?.get("hash")?.as_str().map(|hash| hash.trim_start_matches("0x").to_owned())
+        // With its mark: it is of the tensors without the header, and no file has that sum.
+        files.as_array()?.iter().find(is_it)?.get("hash")?.as_str().map(str::to_owned)
     };
     let names = list(fields.value("loras"));
     let strengths = list(fields.value("loraweights"));

@@ -30,7 +30,10 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         // No words there do not say that there were none.
         let said = |words: Option<String>| words.filter(|it| !it.is_empty());
         let (prompt, negative_prompt) = (said(told.prompt), said(told.negative_prompt));
-        let other = std::mem::replace(&mut settings, PictureSettings { rng: None, prompt, negative_prompt, ..told });
+        // As the nodes have it, whoever wrote down what they came to.
+        let only_round_brackets = settings.only_round_brackets;
+        let told = PictureSettings { rng: None, prompt, negative_prompt, only_round_brackets, ..told };
+        let other = std::mem::replace(&mut settings, told);
         settings.not_understood.extend(other.not_understood.iter().cloned());
         settings.fill(other);
     }
