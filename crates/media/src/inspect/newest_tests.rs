@@ -126,6 +126,23 @@ fn swarmui_with_what_its_server_adds() {
 }
 
 #[test]
+fn words_of_swarmui_for_parts_and_passes_are_none_of_the_whole_picture() {
+    let read = |prompt: &str, negative: &str| {
+        let fields =
+            json!({ "sui_image_params": { "prompt": prompt, "negativeprompt": negative, "model": "sea", "seed": 4242, "steps": 24 } });
+        let settings = read_png(&[("parameters", &fields.to_string())]);
+        (settings.prompt.unwrap(), settings.negative_prompt.unwrap(), settings.not_understood)
+    };
+    let (prompt, negative, left) =
+        read("a barn <break> reeds <segment:face//cid=10> freckles <refiner> sharp", "fog<region:0,0,1,0.5>haze");
+    assert_eq!((prompt.as_str(), negative.as_str()), ("a barn BREAK reeds", "fog"));
+    let expected =
+        [("prompt: sections", "<segment:face//cid=10> freckles <refiner> sharp"), ("negativeprompt: sections", "<region:0,0,1,0.5>haze")];
+    assert_eq!(left, expected.map(|(name, words)| (name.to_owned(), words.to_owned())));
+    assert_eq!(read("a < b <lora:ink> ", ""), ("a < b <lora:ink> ".to_owned(), String::new(), Vec::new()));
+}
+
+#[test]
 fn forge_neo_sd_next_and_krita_in_the_text_of_a1111() {
     let neo = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, Schedule type: Beta, CFG scale: 1, Shift: 3, Seed: 4242, Size: 832x1216, \
         Model hash: aabbccddee, Model: z_image_turbo, Module 1: qwen_3_4b, Module 2: ae, Denoising strength: 0.55, RNG: CPU, Version: neo-2.7";

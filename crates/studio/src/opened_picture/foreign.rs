@@ -70,7 +70,7 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         it.settings.prompt = Some(prompt.clone());
         it.understand("Prompt", shortened(prompt));
         let has_other_weights = match tool {
-            Tool::InvokeAi => prompt.contains("++") || prompt.contains("--") || prompt.contains(")1.") || prompt.contains(")0."),
+            Tool::InvokeAi => has_weights_of_invokeai(prompt),
             Tool::NovelAi => prompt.contains(['{', '[']) || prompt.contains("::"),
             _ => false,
         };
@@ -85,6 +85,18 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
             it.understand(tr!("studio-negative-prompt-2"), shortened(negative));
         }
     }
+}
+
+/// `(a lake)1.2`, `(a lake)-`, `lake++`.
+fn has_weights_of_invokeai(prompt: &str) -> bool {
+    let is_sign = |c: char| matches!(c, '+' | '-');
+    let ends_word = |rest: &str| rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ',' | '.' | ')'));
+    let has_signs = |rest: &str| rest.starts_with(is_sign) && ends_word(rest.trim_start_matches(is_sign));
+    prompt.char_indices().any(|(at, c)| {
+        let rest = prompt.get(at + c.len_utf8()..).unwrap_or_default();
+        let has_number = || c == ')' && rest.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
+        (c == ')' || c.is_alphanumeric()) && (has_signs(rest) || has_number())
+    })
 }
 
 /// Keeps letters and words what the picture's program reads as no more than that.
@@ -394,4 +406,19 @@ fn shortened(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_invokeai_are_signs_and_numbers_behind_words_and_brackets() {
+        for weighted in ["a red+ barn", "(a barn)+, reeds", "a barn--", "(a barn)1.3 at dusk", "(a barn).5", "((a barn)-)"] {
+            assert!(has_weights_of_invokeai(weighted), "{weighted}");
+        }
+        for plain in ["a well-kept barn", "a barn - red", "1+1 is two", "(a barn). 2 reeds", "(a barn:1.2)", "", "+", "a + b -- c"] {
+            assert!(!has_weights_of_invokeai(plain), "{plain}");
+        }
+    }
 }
