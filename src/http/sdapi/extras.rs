@@ -108,7 +108,11 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
             notes.push("The picture keeps its shape: upscaling_crop is not followed.".to_owned());
         }
         // Its own shape, as large as both sides allow.
-        hires.scale = (wide as f32 / width as f32).min(high as f32 / height as f32).clamp(*FACTORS.start(), *FACTORS.end());
+        let asked = (wide as f32 / width as f32).min(high as f32 / height as f32);
+        hires.scale = asked.clamp(*FACTORS.start(), *FACTORS.end());
+        if hires.scale != asked {
+            notes.push(format!("The picture is made {} times as large: {wide}x{high} is beyond the limits.", hires.scale));
+        }
         hires.target = None;
     }
     let made = app.make(owner, Wish::enlarging(image, hires, notes)).await?;

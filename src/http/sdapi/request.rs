@@ -403,6 +403,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beyond_their_limits_are_told() {
+        let unit = r#"{"image": "AAAA", "guidance_end": 1.5}"#;
+        let body = format!(
+            r#"{{"enable_hr": true, "hr_scale": 8, "denoising_strength": 0.5, "alwayson_scripts": {{"controlnet": {{"args": [{unit}]}}}}}}"#
+        );
+        let wish = read_text(&body, false).unwrap().wish;
+        assert_eq!(wish.hires.unwrap().scale, 4.0);
+        let told = "Brought within limits: hr_scale is 4, alwayson_scripts.controlnet.args.0.guidance_end is 1.";
+        assert_eq!(wish.notes, [told]);
+    }
+
+    #[test]
     fn what_was_chosen_and_not_read_is_named_and_what_clients_always_send_is_not() {
         let usual = r#"{"url": "http://localhost", "auth": "user:pass", "hr_scale": 2, "hr_prompt": "", "s_noise": 1, "s_tmax": 0.0, "script_args": [],
             "seed_resize_from_h": -1, "override_settings": {"CLIP_stop_at_last_layers": 1}, "seed": 5, "subseed": -1, "mask_blur": 4}"#;
