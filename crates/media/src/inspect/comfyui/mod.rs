@@ -50,7 +50,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
 /// Takes words away in which something was chosen before the graph ran: what, a drawing does not tell.
 fn leave_choices(settings: &mut PictureSettings) {
     for (name, words) in [("prompt", &mut settings.prompt), ("negative prompt", &mut settings.negative_prompt)] {
-        if let Some(words) = words.take_if(|words| Prompt::parse(words).with_choices_as_letters() != *words) {
+        if let Some(words) = words.take_if(|words| Prompt::parse(words).has_choices()) {
             settings.not_understood.push((name.to_owned(), words));
         }
     }
