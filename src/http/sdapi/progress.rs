@@ -1,7 +1,5 @@
 //! `progress`, `interrupt` and `skip`: about the asking owner's jobs alone.
 
-use std::time::Duration;
-
 use atelier_media::ExportFormat;
 use atelier_studio::queue::WaitReason;
 use axum::Extension;
@@ -18,9 +16,6 @@ use crate::http::payload::note_on;
 use crate::http::state::{SharedApp, blocking};
 use atelier_gallery::queue::Owner;
 
-/// A client that stops a picture closes its connection and interrupts: the second of them must not
-/// hit the next job.
-const SAME_STOP: Duration = Duration::from_secs(2);
 /// Least progress of a job that runs: clients take 0 for "nothing runs".
 const MIN_PROGRESS: f64 = 0.01;
 
@@ -89,7 +84,7 @@ pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extensi
 
 /// Cancels the job that the owner looks at.
 fn stop(app: &SharedApp, owner: &Owner) {
-    if app.hub.since_disconnect(owner).is_some_and(|since| since < SAME_STOP) {
+    if app.hub.has_hung_up(owner) {
         return;
     }
     if let Some(job) = app.hub.current(owner) {
