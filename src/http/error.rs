@@ -36,11 +36,13 @@ pub(crate) struct Fault {
     /// The field, from the outermost on.
     pub(crate) field: Vec<String>,
     pub(crate) sentence: String,
+    /// It is one of the query, not of the body.
+    pub(crate) is_in_query: bool,
 }
 
 impl Fault {
     pub(crate) fn new(field: &str, sentence: impl Into<String>) -> Self {
-        Self { field: vec![field.to_owned()], sentence: sentence.into() }
+        Self { field: vec![field.to_owned()], sentence: sentence.into(), is_in_query: false }
     }
 }
 
@@ -157,7 +159,8 @@ impl Failure {
         match self {
             Self::Invalid(faults) => {
                 let detail = faults.iter().map(|fault| {
-                    let location: Vec<&str> = std::iter::once("body").chain(fault.field.iter().map(String::as_str)).collect();
+                    let part = if fault.is_in_query { "query" } else { "body" };
+                    let location: Vec<&str> = std::iter::once(part).chain(fault.field.iter().map(String::as_str)).collect();
                     json!({"loc": location, "msg": fault.sentence, "type": "value_error"})
                 });
                 json!({"detail": detail.collect::<Vec<_>>()})

@@ -1,4 +1,4 @@
-//! Fields of a JSON body as clients send them: null means "not given", whole numbers come as
+//! Fields of a JSON body, or of a query, as clients send them: null means "not given", whole numbers come as
 //! decimals and as text, switches as numbers. What cannot be read is collected, and refused at the
 //! end with the field's name; what nobody read is named in a note, without its value, which may be a
 //! password.
@@ -32,6 +32,7 @@ pub(crate) struct Fields {
     map: Map<String, Value>,
     /// The fields that this one lies in.
     inside: Vec<String>,
+    is_query: bool,
     faults: Vec<Fault>,
     unread: Unread,
     /// Numbers that were brought within their limits, each as `field is number`.
@@ -91,6 +92,10 @@ impl Fields {
         Self { map, ..Self::default() }
     }
 
+    pub(crate) fn of_query(map: Map<String, Value>) -> Self {
+        Self { map, is_query: true, ..Self::default() }
+    }
+
     /// The fields that `read` asks for; that it cannot use an empty body does not matter.
     pub(crate) fn describe<T>(read: impl FnOnce(Self) -> T) -> Description {
         let description = Description::default();
@@ -124,7 +129,7 @@ impl Fields {
     /// Notes that a field cannot be used.
     pub(crate) fn fault(&mut self, key: &str, sentence: impl Into<String>) {
         let field = self.path(&[key]);
-        self.faults.push(Fault { field, sentence: sentence.into() });
+        self.faults.push(Fault { field, sentence: sentence.into(), is_in_query: self.is_query });
     }
 
     /// Notes that a field is needed and not there, unless something is wrong with it already.

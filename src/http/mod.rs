@@ -17,6 +17,7 @@ mod events;
 mod fields;
 mod gate;
 pub mod guard;
+mod head;
 mod hub;
 mod identity;
 mod images;

@@ -1,5 +1,6 @@
 //! The `OpenAPI` document: which routes there are, and what they take and answer. The fields of a body
-//! are those that its reader asks for ([`Description`](super::fields::Description)).
+//! and the parameters of a query are those that their reader asks for
+//! ([`Description`](super::fields::Description)).
 
 use serde_json::{Map, Value, json};
 
@@ -96,6 +97,14 @@ fn body_of(path: &str) -> Value {
     json!({"content": {kind: {"schema": schema}}})
 }
 
+/// The parameters of a route: those in its path, and those of its query.
+fn parameters_of(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
+    let in_query = sdapi::describe_query(path).map(|it| it.parameters()).unwrap_or_default();
+    in_path.chain(in_query).collect()
+}
+
 /// The document.
 pub(crate) fn document() -> Value {
     let mut paths: Map<String, Value> = Map::new();
@@ -110,11 +119,7 @@ pub(crate) fn document() -> Value {
                 "403": {"description": "Another host name, or a page of another site."},
             },
         });
-        let parameters: Vec<Value> = path
-            .split('/')
-            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-            .collect();
+        let parameters = parameters_of(path);
         if !parameters.is_empty() {
             operation["parameters"] = Value::Array(parameters);
         }

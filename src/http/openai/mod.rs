@@ -7,7 +7,6 @@ mod request;
 use atelier_gallery::queue::{Lane, Owner};
 use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
-use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::{Description, Fields};
+use super::head::Host;
 use super::hub::{JobView, Waiter, now_ms};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
@@ -105,18 +105,6 @@ async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purp
     let (fields, images, mask) = request::read_form(parts, body).await?;
     let request = request::read(fields, images, mask, purpose)?;
     answer(app, owner, request, purpose, host).await
-}
-
-/// The name by which the client reached this server, which the guard has checked.
-struct Host(String);
-
-impl<S: Sync> axum::extract::FromRequestParts<S> for Host {
-    type Rejection = Failure;
-
-    async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, Failure> {
-        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        Ok(Self(host.to_owned()))
-    }
 }
 
 /// What an answer says beside the pictures.

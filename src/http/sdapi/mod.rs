@@ -86,6 +86,11 @@ pub(crate) fn describe(path: &str) -> Option<Description> {
     })
 }
 
+/// The parameters of a route's query, where it reads any.
+pub(crate) fn describe_query(path: &str) -> Option<Description> {
+    (path == "/sdapi/v1/progress").then(|| Fields::describe(progress::read_query))
+}
+
 async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
     generate(&app, &owner, body, false).await
 }
