@@ -16,6 +16,7 @@ use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::{Description, Fields};
 use super::head::Host;
+use super::held::Held;
 use super::hub::{JobView, Waiter, now_ms};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
@@ -74,37 +75,40 @@ async fn generations(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     Payload(body): Payload,
 ) -> Result<Response, Failure> {
     let request = request::read(Fields::read(&body)?, Vec::new(), None, Purpose::Generate)?;
     drop(body);
-    answer(&app, &owner, request, Purpose::Generate, host).await
+    answer(&app, &owner, request, Purpose::Generate, host, held).await
 }
 
 async fn edits(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     request: Request,
 ) -> Result<Response, Failure> {
-    of_form(&app, &owner, request, Purpose::Edit, host).await
+    of_form(&app, &owner, request, Purpose::Edit, host, held).await
 }
 
 async fn variations(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     request: Request,
 ) -> Result<Response, Failure> {
-    of_form(&app, &owner, request, Purpose::Vary, host).await
+    of_form(&app, &owner, request, Purpose::Vary, host, held).await
 }
 
-async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purpose, host: Host) -> Result<Response, Failure> {
+async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purpose, host: Host, held: Held) -> Result<Response, Failure> {
     let (parts, body) = request.into_parts();
     let body: Bytes = read_body(body).await?;
     let (fields, images, mask) = request::read_form(parts, body).await?;
     let request = request::read(fields, images, mask, purpose)?;
-    answer(app, owner, request, purpose, host).await
+    answer(app, owner, request, purpose, host, held).await
 }
 
 /// What an answer says beside the pictures.
@@ -136,7 +140,14 @@ fn with(mut value: Value, more: &[(&str, Value)]) -> Value {
     value
 }
 
-async fn answer(app: &SharedApp, owner: &Owner, request: ImageRequest, purpose: Purpose, host: Host) -> Result<Response, Failure> {
+async fn answer(
+    app: &SharedApp,
+    owner: &Owner,
+    request: ImageRequest,
+    purpose: Purpose,
+    host: Host,
+    held: Held,
+) -> Result<Response, Failure> {
     let form = Form { format: request.format, quality: request.quality.clone(), partial_images: request.partial_images, purpose };
     let (is_streamed, answers_links) = (request.is_streamed, request.answers_links);
     let request = app.decode(move || request.decode()).await?;
@@ -144,7 +155,7 @@ async fn answer(app: &SharedApp, owner: &Owner, request: ImageRequest, purpose: 
     let previews = if is_streamed && form.partial_images > 0 { Previews::Always } else { Previews::Never };
     let mut waiter = app.add(owner, made, previews, Lane::Interactive).await?;
     if is_streamed {
-        return Ok(stream(|events| send_events(waiter, form, events)));
+        return Ok(stream(held, |events| send_events(waiter, form, events)));
     }
     let view = waiter.end().await;
     outcome(&view)?;
