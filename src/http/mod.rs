@@ -33,6 +33,7 @@ mod openapi;
 mod opening;
 mod options;
 mod page;
+mod pairing;
 mod payload;
 mod pictures;
 mod places;
@@ -204,6 +205,7 @@ fn router(app: SharedApp, gate: Gate) -> Router {
         .merge(pictures::routes())
         .merge(mcp::routes())
         .merge(identity::routes(gate.clone()))
+        .merge(pairing::routes(gate.clone()))
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.
@@ -227,6 +229,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
             sec_fetch_mode: text("sec-fetch-mode"),
             sec_fetch_dest: text("sec-fetch-dest"),
             authorization: text("authorization"),
+            cookie: text("cookie"),
             peer,
             is_admitted: peer.is_some_and(|peer| gate.visitors.is_admitted(peer)),
             now_secs: now_ms() / 1000,

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{jobs, openai, pictures, sdapi};
+use super::{jobs, openai, pairing, pictures, sdapi};
 
 /// A route: method, path, group, and what it does in a sentence.
 type Route = (&'static str, &'static str, &'static str, &'static str);
@@ -14,6 +14,7 @@ const ROUTES: &[Route] = &[
     ("get", "/healthz", "Server", "Whether the server is there."),
     ("get", "/openapi.json", "Server", "This document."),
     ("get", "/atelier/v1/identity/{challenge}", "Server", "Who this server is, and proofs that it knows its tokens."),
+    ("post", "/atelier/v1/pairing", "Server", "Have a browser keep a token in a cookie, for the page at /."),
     ("post", "/sdapi/v1/txt2img", "A1111", "Generate pictures from a prompt."),
     ("post", "/sdapi/v1/img2img", "A1111", "Generate pictures from a picture and a prompt, or inpaint it."),
     ("get", "/sdapi/v1/progress", "A1111", "Progress of your job, with a preview."),
@@ -87,7 +88,7 @@ pub(crate) const fn routes() -> &'static [Route] {
 
 /// The body of a route: its fields by the type that it is sent as. Without fields nothing in it is read.
 fn body_of(path: &str) -> Value {
-    let readers = [sdapi::describe, openai::describe, jobs::describe, pictures::describe];
+    let readers = [sdapi::describe, openai::describe, jobs::describe, pictures::describe, pairing::describe];
     let mut schema = readers.iter().find_map(|describe| describe(path)).map_or_else(|| json!({"type": "object"}), |it| it.schema());
     let pictures = openai::form_pictures(path);
     for name in pictures {
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_field_that_a_route_reads_is_in_the_document() {
-        const SOURCES: [&str; 8] = [
+        const SOURCES: [&str; 9] = [
             include_str!("sdapi/request.rs"),
             include_str!("sdapi/controlnet.rs"),
             include_str!("sdapi/extras.rs"),
@@ -171,6 +172,7 @@ mod tests {
             include_str!("jobs/request.rs"),
             include_str!("jobs/further.rs"),
             include_str!("pictures.rs"),
+            include_str!("pairing.rs"),
         ];
         const READS: [&str; 22] = [
             "clamped",
