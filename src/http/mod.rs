@@ -147,7 +147,8 @@ impl Server {
         self.gate.visitors.guests()
     }
 
-    /// Lets a device without a token in, or turns it away, for as long as the server runs.
+    /// Lets a device without a token in, or turns it away, for as long as the server runs, or until it
+    /// is answered otherwise.
     pub fn answer(&self, address: IpAddr, is_welcome: bool) {
         self.gate.visitors.answer(address, is_welcome);
     }
