@@ -113,10 +113,11 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     if let Some(script) = it.word("script_name").filter(|name| !name.eq_ignore_ascii_case("none")) {
         it.fault("script_name", format!("Script '{script}' not found"));
     }
-    for (field, words) in [("restore_faces", "Faces are not restored"), ("tiling", "Pictures are not made seamless")] {
-        if it.switch(field, false) {
-            wish.notes.push(format!("{words}: the engine does not have it here."));
-        }
+    if it.switch("restore_faces", false) {
+        wish.notes.push("Faces are not restored: the engine does not have it here.".to_owned());
+    }
+    if it.switch("tiling", false) {
+        (wish.further.seamless_x, wish.further.seamless_y) = (Some(true), Some(true));
     }
     wish.is_saved = it.switch("save_images", false);
     let unit = controlnet::read(it, &mut wish.notes)?;
@@ -379,6 +380,10 @@ mod tests {
         ] {
             let wish = read_text(&format!(r#"{{"sampler_name": "{sampler}", "eta": {eta}}}"#), false).unwrap().wish;
             assert_eq!((wish.sampler, wish.eta), used, "{sampler}");
+        }
+        for (tiling, seamless) in [("true", Some(true)), ("false", None), ("null", None)] {
+            let wish = read_text(&format!(r#"{{"tiling": {tiling}}}"#), false).unwrap().wish;
+            assert_eq!((wish.further.seamless_x, wish.further.seamless_y, wish.notes.len()), (seamless, seamless, 0), "{tiling}");
         }
         let largest = r#"{"seed": "18446744073709551615", "subseed": 9223372036854775808, "subseed_strength": 0.5}"#;
         let wish = read_text(largest, false).unwrap().wish;
