@@ -1,9 +1,7 @@
 //! Tile registers in plain code, as the pseudo-code of the SDM's pages has them. What faults there
 //! panics here.
 
-use super::tile_product::{
-    Configuration, LEFT, LEFT_REST, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, RIGHT, RIGHT_REST, SUMS, TileProduct,
-};
+use super::tile_product::{BELOW, BESIDE, Configuration, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, TILE_BYTES, TileProduct};
 
 /// A thread's tile registers and their configuration.
 #[derive(Debug)]
@@ -61,6 +59,12 @@ impl TileRegisters {
         }
     }
 
+    /// TILEZERO
+    pub(super) fn zero(&mut self, register: usize) {
+        self.shape(register);
+        self.bytes[register] = [[0; REGISTER_ROW_BYTES]; REGISTER_ROWS];
+    }
+
     /// TILESTORED
     ///
     /// # Safety
@@ -110,40 +114,34 @@ fn flush(value: f32) -> f32 {
     if value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
 }
 
-/// As `instructions::run`.
-///
-/// # Safety
-/// The pointers are valid for the tiles of the configuration.
-pub(super) unsafe fn run(product: &TileProduct) {
-    let &TileProduct { vectors, mut left, left_stride, mut right, right_stride, out, out_stride, .. } = product;
-    let mut registers = TileRegisters::new();
-    registers.configure(&product.configuration);
-    // SAFETY: as the caller promises.
-    unsafe {
-        for vector in 0..vectors {
-            if product.accumulate {
-                registers.load(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
+impl TileRegisters {
+    /// As `instructions::run`.
+    ///
+    /// # Safety
+    /// The pointers are valid for the tiles named.
+    pub(super) unsafe fn run(&mut self, product: &TileProduct) {
+        let &TileProduct { high, wide, steps, left, right, out, out_stride, accumulate } = product;
+        let all = (0..high).flat_map(|row| (0..wide).map(move |vector| (row, vector, 2 * row + vector)));
+        // SAFETY: as the caller promises.
+        unsafe {
+            let out = |row: usize, vector: usize| out.add(row * REGISTER_ROWS * out_stride + vector * REGISTER_ROW_BYTES);
+            for (row, vector, sums) in all.clone() {
+                if accumulate {
+                    self.load(sums, out(row, vector), out_stride);
+                } else {
+                    self.zero(sums);
+                }
             }
-        }
-        for _ in 0..product.steps {
-            registers.load(LEFT, left, left_stride);
-            for vector in 0..vectors {
-                let register = RIGHT[vector % RIGHT.len()];
-                registers.load(register, right.add(vector * REGISTER_ROW_BYTES), right_stride);
-                registers.multiply(SUMS + vector, LEFT, register);
+            for step in 0..steps {
+                for (row, vector, sums) in all.clone() {
+                    self.load(4, left.add(row * BELOW + step * TILE_BYTES), REGISTER_ROW_BYTES);
+                    self.load(6, right.add(vector * BESIDE + step * TILE_BYTES), REGISTER_ROW_BYTES);
+                    self.multiply(sums, 4, 6);
+                }
             }
-            left = left.add(REGISTER_ROW_BYTES);
-            right = right.add(product.right_step());
-        }
-        if product.has_rest {
-            registers.load(LEFT_REST, left, left_stride);
-            for vector in 0..vectors {
-                registers.load(RIGHT_REST, right.add(vector * REGISTER_ROW_BYTES), right_stride);
-                registers.multiply(SUMS + vector, LEFT_REST, RIGHT_REST);
+            for (row, vector, sums) in all {
+                self.store(sums, out(row, vector), out_stride);
             }
-        }
-        for vector in 0..vectors {
-            registers.store(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
         }
     }
 }
