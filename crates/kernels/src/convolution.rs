@@ -227,6 +227,7 @@ impl Left for PairedWeights {
         let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];
         let source = depth.start..depth.end.min(self.channels * self.window);
         for (i, row) in rows.enumerate() {
+            self.rows.ask_ahead(row, &source);
             // SAFETY: as the caller promises; a packed row has room for a vector more than a
             // block's words.
             unsafe {
