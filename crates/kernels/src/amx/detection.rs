@@ -8,13 +8,16 @@ use super::tile_product::{REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, TILE_ROW
 use crate::blocks::{DEPTH_WORDS, LEFT_STRIDE, TILE_SIDE};
 use crate::table::{Kernels, Tile};
 
-/// The processor has AMX-TILE and AMX-BF16 with registers of palette 1, and the system saves them.
-/// As SDM volume 1, "Detection of Intel AMX support".
-pub(super) fn has_instructions() -> bool {
+/// Bit of CPUID.7.0:EDX for products of bfloat16.
+pub(super) const AMX_BF16: u32 = 1 << 22;
+/// Bit of CPUID.7.0:EDX for products of eight bits.
+pub(super) const AMX_INT8: u32 = 1 << 25;
+
+/// The processor has AMX-TILE and these products with registers of palette 1, and the system saves
+/// them. As SDM volume 1, "Detection of Intel AMX support".
+pub(super) fn has_instructions(products: u32) -> bool {
     /// CPUID.1:ECX: the system has enabled XGETBV.
     const OSXSAVE: u32 = 1 << 27;
-    /// CPUID.7.0:EDX
-    const AMX_BF16: u32 = 1 << 22;
     /// CPUID.7.0:EDX
     const AMX_TILE: u32 = 1 << 24;
     /// Leaf that describes the palettes.
@@ -25,7 +28,7 @@ pub(super) fn has_instructions() -> bool {
         return false;
     }
     let features = __cpuid_count(7, 0).edx;
-    if features & AMX_BF16 == 0 || features & AMX_TILE == 0 || __cpuid_count(TILES, 0).eax == 0 {
+    if features & products == 0 || features & AMX_TILE == 0 || __cpuid_count(TILES, 0).eax == 0 {
         return false;
     }
     let palette = __cpuid_count(TILES, 1);

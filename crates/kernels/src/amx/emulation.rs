@@ -80,6 +80,30 @@ impl TileRegisters {
     /// TDPBF16PS: `sums += left right`. Products of two bfloat16 are exact in f32, so a product and
     /// a sum are the fused operation.
     pub(super) fn multiply(&mut self, sums: usize, left: usize, right: usize) {
+        self.add(sums, left, right, |before, words| {
+            let mut halves = [0.0_f32; 2];
+            for (left, right) in words {
+                for (half, sum) in halves.iter_mut().enumerate() {
+                    let value =
+                        |bytes: [u8; 4]| flush(f32::from_bits(u32::from(u16::from_le_bytes([bytes[2 * half], bytes[2 * half + 1]])) << 16));
+                    *sum = flush(*sum + value(left) * value(right));
+                }
+            }
+            flush(flush(f32::from_bits(before)) + flush(halves[0] + halves[1])).to_bits()
+        });
+    }
+
+    /// TDPBSSD: the same with four values of eight bits with a sign, and sums of 32 bits.
+    pub(super) fn multiply_int8(&mut self, sums: usize, left: usize, right: usize) {
+        self.add(sums, left, right, |before, words| {
+            let products = words.flat_map(|(left, right)| left.into_iter().zip(right));
+            let sum: i32 = products.map(|(left, right)| i32::from(left.cast_signed()) * i32::from(right.cast_signed())).sum();
+            before.wrapping_add_signed(sum)
+        });
+    }
+
+    /// Replaces each sum by what `add` makes of it and of the words of its row and its column.
+    fn add(&mut self, sums: usize, left: usize, right: usize, add: impl Fn(u32, &mut dyn Iterator<Item = ([u8; 4], [u8; 4])>) -> u32) {
         assert!(sums != left && sums != right && left != right, "operands are different registers");
         let ((sum_rows, sum_bytes), (left_rows, left_bytes), (right_rows, right_bytes)) =
             (self.shape(sums), self.shape(left), self.shape(right));
@@ -87,19 +111,10 @@ impl TileRegisters {
         assert_eq!((sum_rows, sum_bytes, left_bytes / 4), (left_rows, right_bytes, right_rows), "shapes of the operands");
         for row in 0..sum_rows {
             for column in 0..sum_bytes / 4 {
-                let mut halves = [0.0_f32; 2];
-                for word in 0..left_bytes / 4 {
-                    for (half, sum) in halves.iter_mut().enumerate() {
-                        let value = |bytes: &[u8], word: usize| {
-                            let at = 4 * word + 2 * half;
-                            flush(f32::from_bits(u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])) << 16))
-                        };
-                        *sum = flush(*sum + value(&self.bytes[left][row], word) * value(&self.bytes[right][word], column));
-                    }
-                }
-                let to = &mut self.bytes[sums][row][4 * column..][..4];
-                let before = flush(f32::from_le_bytes([to[0], to[1], to[2], to[3]]));
-                to.copy_from_slice(&flush(before + flush(halves[0] + halves[1])).to_le_bytes());
+                let word = |register: usize, row: usize, word: usize| self.bytes[register][row].as_chunks::<4>().0[word];
+                let mut words = (0..left_bytes / 4).map(|k| (word(left, row, k), word(right, k, column)));
+                let sum = add(u32::from_le_bytes(word(sums, row, column)), &mut words);
+                self.bytes[sums][row].as_chunks_mut::<4>().0[column] = sum.to_le_bytes();
             }
         }
         for row in 0..REGISTER_ROWS {

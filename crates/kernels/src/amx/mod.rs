@@ -22,12 +22,13 @@
 //!
 //! The source of instructions and formats is the "Intel 64 and IA-32 Architectures Software
 //! Developer's Manual" (SDM): volume 1, "Programming with Intel Advanced Matrix Extensions", and
-//! volume 2, the pages of LDTILECFG, TILELOADD, TILEZERO, TDPBF16PS, TILESTORED and TILERELEASE.
+//! volume 2, the pages of LDTILECFG, TILELOADD, TILEZERO, TDPBF16PS, TDPBSSD, TILESTORED and TILERELEASE.
 
 mod detection;
 #[cfg(test)]
 mod emulation;
 mod instructions;
+mod int8;
 #[cfg(test)]
 mod plain_pairs;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use std::sync::OnceLock;
 use crate::avx512_bf16;
 use crate::blocks::{LEFT_STRIDE, TILE_SIDE};
 use crate::table::{Kernels, Tile, TileRegisters};
+pub(crate) use int8::Int8;
 use tile_product::{Configuration, TILE_ROWS, TILE_VECTORS, TileProduct};
 
 /// The level's functions; `None` where the processor or the system lacks it, or products are not
@@ -50,9 +52,33 @@ pub(crate) fn kernels(avx512_bf16: &Kernels) -> Option<&'static Kernels> {
     static IS_AVAILABLE: OnceLock<bool> = OnceLock::new();
     let is_available = IS_AVAILABLE.get_or_init(|| {
         // SAFETY: the instructions are there and permitted where they are called.
-        detection::has_instructions() && detection::is_permitted() && unsafe { detection::multiplies_as(&KERNELS, avx512_bf16) }
+        detection::has_instructions(detection::AMX_BF16)
+            && detection::is_permitted()
+            && unsafe { detection::multiplies_as(&KERNELS, avx512_bf16) }
     });
     is_available.then_some(&KERNELS)
+}
+
+/// The processor and the system have products of eight bits. The first call asks the system for
+/// permission, which is for all threads.
+pub(crate) fn has_amx_int8() -> bool {
+    detection::has_instructions(detection::AMX_INT8) && detection::is_permitted()
+}
+
+/// Traps and emulates the instructions from now on; false where the processor has them.
+#[cfg(test)]
+pub(crate) fn are_emulated() -> bool {
+    let are_missing = !detection::has_instructions(detection::AMX_BF16) && !detection::has_instructions(detection::AMX_INT8);
+    if are_missing {
+        traps::install();
+    }
+    are_missing
+}
+
+/// The emulated registers of this thread have no shapes.
+#[cfg(test)]
+pub(crate) fn are_released() -> bool {
+    traps::are_released()
 }
 
 unsafe fn multiply_tile(tile: &Tile) {

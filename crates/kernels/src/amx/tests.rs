@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::detection::{has_instructions, multiplies_as};
+use super::detection::multiplies_as;
 use super::emulation::TileRegisters as Emulated;
 use super::*;
 use crate::attention::{Attention, attend};
@@ -66,10 +66,7 @@ fn levels() -> impl Iterator<Item = (&'static Kernels, &'static Kernels)> {
 
 /// The assembly, emulated; `None` where the processor has the instructions.
 fn trapped() -> Option<&'static Kernels> {
-    (!has_instructions()).then(|| {
-        traps::install();
-        &TRAPPED
-    })
+    are_emulated().then_some(&TRAPPED)
 }
 
 /// Multiples of 1/8 from -1 to 7/8: their sums are exact in f32, whatever the order.
@@ -139,7 +136,7 @@ fn tiles_of_every_shape() {
 fn assembly_of_every_shape() {
     if let Some(kernels) = trapped() {
         check_tiles(kernels);
-        assert!(traps::are_released());
+        assert!(are_released());
     }
 }
 
@@ -245,7 +242,7 @@ fn blocked_products_by_assembly_are_those_without_tiles() {
     if let Some(kernels) = trapped() {
         for shape in [[1, 1, 1], [33, 49, 65], [40, 30, 530]] {
             compare(kernels, &plain_pairs::KERNELS, shape);
-            assert!(traps::are_released(), "a thread keeps no configuration");
+            assert!(are_released(), "a thread keeps no configuration");
         }
     }
 }

@@ -43,6 +43,16 @@ impl Configuration {
         }
         whole
     };
+
+    /// Two sets of C, of A with rows of so many words, and of B with as many rows.
+    pub(super) const fn of_words(words: usize) -> Self {
+        let mut shapes = Self::WHOLE;
+        shapes.row_bytes[2] = 4 * words as u16;
+        shapes.row_bytes[3] = 4 * words as u16;
+        shapes.rows[4] = words as u8;
+        shapes.rows[5] = words as u8;
+        shapes
+    }
 }
 
 /// Operands of one sequence of instructions. Strides are in bytes.

@@ -98,6 +98,7 @@ unsafe fn execute(code: *const u8, general: impl Fn(usize) -> usize) -> usize {
                 registers.zero(register);
             }
             (0x5C, 2) => registers.multiply(register, other, third),
+            (0x5E, 3) => registers.multiply_int8(register, other, third),
             _ => panic!("opcode {opcode:#x}, prefix {prefix}"),
         });
         return 5;
