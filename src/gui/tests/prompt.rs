@@ -249,6 +249,32 @@ fn what_an_input_method_composes_is_committed_while_names_are_completed() {
 }
 
 #[test]
+fn what_is_composed_is_not_told_to_be_wrong_before_it_is_written() {
+    let mut studio = completing("a lake, ");
+    let field = studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").rect();
+    for (composed, sentence) in [("(мо", "This bracket is never closed"), ("__hue__", "No list has this name")] {
+        compose(&mut studio, "x");
+        compose(&mut studio, composed);
+        assert!(!studio.sees(sentence), "{composed}");
+        // A frame without a word of the input method changes nothing.
+        studio.harness.hover_at(field.center());
+        studio.harness.run_ok();
+        assert!(!studio.sees(sentence) && offers(&studio).is_empty(), "{composed}");
+        commit(&mut studio, composed);
+        assert!(studio.sees(sentence), "{composed}");
+        studio.press(Modifiers::COMMAND, Key::A);
+        type_on(&mut studio, "a lake, ");
+        assert!(!studio.sees(sentence), "{composed}");
+    }
+    // What was wrong before is wrong all the same.
+    type_on(&mut studio, "(far ");
+    compose(&mut studio, "__hue__");
+    assert!(studio.sees("This bracket is never closed"));
+    compose(&mut studio, "");
+    assert_eq!(prompt(&studio), "a lake, (far ");
+}
+
+#[test]
 fn keys_that_come_with_a_composition_complete_no_name() {
     for key in [Key::Enter, Key::Tab] {
         let mut studio = completing("re");
