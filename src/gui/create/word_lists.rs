@@ -68,9 +68,10 @@ impl ListFolders {
     /// Reads all lists, and calls `tell` once something in the folders is another. Blocks.
     pub(crate) fn read(&self, tell: impl Fn() + Send + 'static) -> ReadLists {
         let own = self.wildcards.as_deref();
-        let folders = WildcardLists::folders_beside(own, &self.models).into_iter().chain(self.tags.clone()).collect();
+        let mut folders = WildcardLists::folders_beside(own, &self.models);
+        folders.extend(self.tags.clone());
         // What comes while the lists are read is told too.
-        let watch = FolderWatch::new(folders, tell);
+        let watch = FolderWatch::new(&folders, tell);
         let (words, _) = WildcardLists::read_beside(own, &self.models);
         let (tags, unread) = self.tags.as_deref().map(TagList::read).unwrap_or_default();
         let mut lists = WordLists { wildcards: None, tags };

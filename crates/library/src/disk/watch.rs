@@ -44,8 +44,8 @@ impl FolderWatch {
     /// goes or changes, or one of them comes. What such a folder holds is watched by the next one:
     /// make another once something changed. Blocks.
     #[must_use]
-    pub fn new(folders: Vec<PathBuf>, changed: impl Fn() + Send + 'static) -> Self {
-        let places = folders.clone();
+    pub fn new(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> Self {
+        let places = folders.to_vec();
         let told = move |event: notify::Result<Event>| {
             if event.map_or(true, |event| is_change(event.kind) && is_about(&event, &places)) {
                 changed();
@@ -103,7 +103,7 @@ mod tests {
         let [lists, tags] = ["wildcards", "more/tags"].map(|name| data.path().join(name));
         let (sender, told) = channel();
         let watch = |sender: Sender<()>| {
-            FolderWatch::new(vec![lists.clone(), tags.clone()], move || {
+            FolderWatch::new(&[lists.clone(), tags.clone()], move || {
                 // The last ones come when nobody listens any more.
                 let _ = sender.send(());
             })
