@@ -343,20 +343,20 @@ fn its_help_has_the_options_of_our_list() {
 #[test]
 #[ignore = "needs an sd-cli program, named by ATELIER_SD_CLI"]
 fn the_same_command_line_makes_the_same_bytes() {
-    assert_same(&groups());
+    assert_same(&folder("sd-cli"), &groups());
 }
 
 #[test]
 #[ignore = "needs an sd-cli program, named by ATELIER_SD_CLI, gigabytes of disk and half an hour"]
 fn the_same_command_line_with_a_large_model_makes_the_same_bytes() {
     let groups = large_groups();
-    assert_same(&groups);
+    assert_same(&folder("sd-cli-large"), &groups);
     groups.iter().for_each(|group| fs::remove_dir_all(folder(&format!("sd-cli-{}", group.model))).unwrap());
 }
 
-fn assert_same(groups: &[Group]) {
-    let folder = folder("sd-cli");
-    let paths = Paths::write(&folder);
+/// `folder`: of this test alone.
+fn assert_same(folder: &Path, groups: &[Group]) {
+    let paths = Paths::write(folder);
     let mut different = Vec::new();
     for Group { model: name, flags, always, lines } in groups {
         let files = model(name);
@@ -368,7 +368,7 @@ fn assert_same(groups: &[Group]) {
             let usual = USUAL.iter().filter(|(flag, _)| !words.iter().any(|word| word == flag));
             let usual = usual.flat_map(|(flag, value)| [(*flag).to_owned(), (*value).to_owned()]);
             let arguments: Vec<String> = named.chain(usual).chain(words.iter().cloned()).collect();
-            let (theirs, ours) = (pictures_of_sd_cli(&folder, &arguments), pictures_of_atelier(&folder, &arguments));
+            let (theirs, ours) = (pictures_of_sd_cli(folder, &arguments), pictures_of_atelier(folder, &arguments));
             // Atelier keeps the start picture's own pixels where the mask is black.
             let has_mask = words.iter().any(|word| word == "--mask");
             let is_compared = |at: usize| !has_mask || at / 3 % 64 >= 32;
