@@ -111,6 +111,7 @@ fn preprocessor_row(ui: &mut Ui, control: &mut ControlImage) {
                         Preprocessor::Scribble => tr!("guides-draw-few-thick-strokes"),
                         Preprocessor::Tile => tr!("guides-leave-out-the-details"),
                         Preprocessor::Invert => tr!("guides-exchange-dark-and-light"),
+                        Preprocessor::DepthMap => tr!("guides-spread-a-depth-map"),
                     };
                     ui.selectable_value(&mut control.preprocessor, Some(*preprocessor), preprocessor.label()).on_hover_text(hover);
                 }

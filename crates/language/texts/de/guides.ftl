@@ -37,6 +37,7 @@ guides-draw-the-dark-lines = Die dunklen Linien einer Zeichnung in Weiß zeichne
 guides-draw-few-thick-strokes = Wenige dicke Striche zeichnen.
 guides-leave-out-the-details = Die Details weglassen, damit ein Tile-ControlNet neue zeichnet.
 guides-exchange-dark-and-light = Dunkel und Hell tauschen: Schwarze Linien auf Papier werden weiß auf Schwarz.
+guides-spread-a-depth-map = Eine Tiefenkarte über ihren ganzen Bereich strecken: Nah ist weiß, fern ist schwarz.
 guides-what-to-make-of = Was aus dem Bild gemacht wird, bevor das ControlNet es sieht.
 guides-preprocessed-control-picture = Vorverarbeitetes Kontrollbild
 guides-what-the-controlnet-sees = Was das ControlNet sieht.

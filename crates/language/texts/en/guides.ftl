@@ -37,6 +37,7 @@ guides-draw-the-dark-lines = Draw the dark lines of a drawing in white.
 guides-draw-few-thick-strokes = Draw few thick strokes.
 guides-leave-out-the-details = Leave out the details, so that a tile ControlNet draws new ones.
 guides-exchange-dark-and-light = Exchange dark and light: black lines on paper become white ones on black.
+guides-spread-a-depth-map = Spread a depth map over its whole range: near is white, far is black.
 guides-what-to-make-of = What to make of the picture before the ControlNet sees it.
 guides-preprocessed-control-picture = Preprocessed control picture
 guides-what-the-controlnet-sees = What the ControlNet sees.

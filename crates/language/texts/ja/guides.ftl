@@ -37,6 +37,7 @@ guides-draw-the-dark-lines = 線画の暗い線を白で描きます。
 guides-draw-few-thick-strokes = 少ない太い線で描きます。
 guides-leave-out-the-details = 細部を省き、タイル用のControlNetが新しい細部を描けるようにします。
 guides-exchange-dark-and-light = 明暗を入れ替えます。紙の上の黒い線が、黒地に白い線になります。
+guides-spread-a-depth-map = 深度マップを全範囲に広げます。近いほど白く、遠いほど黒くなります。
 guides-what-to-make-of = ControlNetに渡す前に画像をどう加工するかです。
 guides-preprocessed-control-picture = 前処理したコントロール画像
 guides-what-the-controlnet-sees = ControlNetに渡る画像です。
