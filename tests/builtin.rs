@@ -136,7 +136,8 @@ fn what_is_to_be_left_out_is_not_there() {
 fn pictures_of_one_prompt_are_no_copies_of_each_other() {
     let (_, builtin) = shipped();
     let engine = Engine::start();
-    for prompt in ["mountains and a lake at noon, pines", "a lone tree on a hill at sunset", "a sailing boat on a calm sea, pink twilight"] {
+    for prompt in ["mountains and a lake at noon, pines", "a lone tree on a hill at sunset", "a sailing boat on a calm sea, pink twilight"]
+    {
         let pictures = paint(&engine, &builtin, prompt, "");
         let pairs = (0..pictures.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
         let differences: Vec<f64> = pairs.map(|(one, other)| difference(&pictures[one], &pictures[other])).collect();
