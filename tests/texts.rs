@@ -286,6 +286,14 @@ fn all_that_is_read_in_the_window_stands_in_the_languages() {
 }
 
 #[test]
+fn the_help_of_the_command_line_which_is_english_is_not_shown_in_the_window() {
+    for path in rust_files([root().join("src/gui")]) {
+        let source = fs::read_to_string(&path).unwrap();
+        assert!(!source.contains(".help()"), "{}", path.display());
+    }
+}
+
+#[test]
 fn every_text_is_used_with_its_variables() {
     let english = english();
     let mut used = BTreeSet::new();
@@ -306,7 +314,11 @@ fn every_text_is_used_with_its_variables() {
         // Tables hold ids too, and say them by `text`.
         used.extend(found.literals.into_iter().map(|it| it.text));
     }
-    faults.extend(english.keys().filter(|id| !used.contains(*id)).map(|id| format!("{id} is used nowhere")));
+    // The names of settings are found by their fields.
+    let rows = fs::read_to_string(root().join("crates/core/src/recipe/settings.rs")).unwrap();
+    let is_of_row = |id: &str| id.strip_prefix("core-setting-").is_some_and(|field| rows.contains(&format!("\n    {field}: ")));
+    let unused = english.keys().filter(|id| !used.contains(*id) && !is_of_row(id));
+    faults.extend(unused.map(|id| format!("{id} is used nowhere")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

@@ -811,3 +811,10 @@ create-is-not-a-text = { $path } ist keine Textdatei in UTF-8 von höchstens { $
 create-use-this-prompt-and-its-shape = Diesen Prompt mit dem Format nutzen, das dazu passt.
 create-this-prompt-is-in-create = Dieser Prompt steht jetzt unter „Erstellen“.
 create-save-the-job = Auftrag speichern
+create-reference-pictures-at-a = Referenzbilder bei Zeitschritt 0, wie Qwen-Image-Edit 2511 sie gelernt hat.
+create-hide-padding-from-the = Auffüllung vor dem Diffusionsmodul von Chroma verbergen.
+create-hide-padding-from-the-t5 = Auffüllung vor dem T5 von Chroma verbergen.
+create-words-of-padding-that = Wörter der Auffüllung, die Chroma noch sieht.
+create-latents-that-a-vae = Latents, die ein VAE von PiD dekodiert. Nicht gesetzt: wie das Modell sie hat.
+create-further-arguments-of-the = Weitere Argumente des Samplings: name=wert, durch Kommas getrennt, wie bei sd-cli.
+create-noise-that-ancestral-samplers = Rauschen, das ancestrale Sampler in jedem Schritt wieder hinzufügen.

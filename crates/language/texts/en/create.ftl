@@ -787,3 +787,10 @@ create-is-not-a-text = { $path } is not a text file in UTF-8 of up to { $mib } M
 create-use-this-prompt-and-its-shape = Use this prompt and the shape that suits it.
 create-this-prompt-is-in-create = This prompt is in Create now.
 create-save-the-job = Save the job
+create-reference-pictures-at-a = Reference pictures at a timestep of 0, as Qwen-Image-Edit 2511 learned them.
+create-hide-padding-from-the = Hide padding from the diffusion module of Chroma.
+create-hide-padding-from-the-t5 = Hide padding from the T5 of Chroma.
+create-words-of-padding-that = Words of padding that Chroma still sees.
+create-latents-that-a-vae = Latents that a VAE of PiD decodes. Unset: as the model has them.
+create-further-arguments-of-the = Further arguments of the sampling: name=value, separated by commas, as sd-cli has them.
+create-noise-that-ancestral-samplers = Noise that ancestral samplers add back at each step.

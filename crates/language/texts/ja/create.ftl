@@ -770,3 +770,10 @@ create-is-not-a-text = { $path }は{ $mib } MiB以下のUTF-8のテキストフ�
 create-use-this-prompt-and-its-shape = このプロンプトと、それに合う形を使います。
 create-this-prompt-is-in-create = このプロンプトを「作成」に入れました。
 create-save-the-job = ジョブを保存
+create-reference-pictures-at-a = 参照画像のタイムステップを0にします。Qwen-Image-Edit 2511の学習方法です。
+create-hide-padding-from-the = Chromaの拡散モジュールからパディングを隠します。
+create-hide-padding-from-the-t5 = ChromaのT5からパディングを隠します。
+create-words-of-padding-that = Chromaに見せるパディングの語数です。
+create-latents-that-a-vae = PiDのVAEがデコードする潜在表現です。未設定ならモデルのとおりです。
+create-further-arguments-of-the = サンプリングのその他の引数：sd-cliと同じ「名前=値」をコンマ区切りで。
+create-noise-that-ancestral-samplers = アンセストラル系サンプラーが各ステップで加え直すノイズです。
