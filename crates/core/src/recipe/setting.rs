@@ -778,7 +778,7 @@ impl Setting for Vec<EarlierSteps> {
             Setting::limit(&mut steps.prompt, tr!("core-prompt-of-the-earlier"), &MAX_PROMPT_CHARS, &String::new(), notes);
             Setting::limit(&mut steps.negative_prompt, tr!("core-negative-prompt-of-the"), &MAX_PROMPT_CHARS, &String::new(), notes);
             Setting::limit(&mut steps.seed_blend, tr!("core-seed-blend-of-the"), &(), &None, notes);
-            Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);
+            Setting::limit(&mut steps.loras, tr!("core-loras-of-the-earlier"), &(), &Vec::new(), notes);
         }
     }
 

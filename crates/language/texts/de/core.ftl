@@ -489,3 +489,4 @@ core-there-is-no-setting-whose = { $name } ist nicht gewählt, sodass { $part } 
 core-the-setting-has-no-part = { $name } hat keinen Teil „{ $part }“; einen von { $parts } wählen
 core-the-setting-cannot-be-because = { $label }: { $text } geht nicht ({ $sentence }); einen anderen Wert wählen
 core-a-random-seed-compares = ein zufälliger Seed vergleicht nichts; Seeds angeben, wie in seed=1..4
+core-loras-of-the-earlier = LoRAs der früheren Schritte

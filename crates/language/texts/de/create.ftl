@@ -818,3 +818,6 @@ create-words-of-padding-that = Wörter der Auffüllung, die Chroma noch sieht.
 create-latents-that-a-vae = Latents, die ein VAE von PiD dekodiert. Nicht gesetzt: wie das Modell sie hat.
 create-further-arguments-of-the = Weitere Argumente des Samplings: name=wert, durch Kommas getrennt, wie bei sd-cli.
 create-noise-that-ancestral-samplers = Rauschen, das ancestrale Sampler in jedem Schritt wieder hinzufügen.
+create-lora-mode-automatic = Automatisch
+create-merge-into-weights = In Gewichte einrechnen
+create-at-run-time = Zur Laufzeit

@@ -71,3 +71,4 @@ index-field-has = mit note, tag, board, lora, recipe, parent oder owner
 index-field-batch = des Auftrags mit dieser Nummer
 index-is-not-a-date = „{ $value }“ ist kein Datum; einen Tag, einen Monat oder ein Jahr angeben, etwa 2026-11-20 oder 2026-11.
 index-is-not-a-size = „{ $value }“ ist keine Größe; Breite x Höhe angeben, etwa 1024x1536.
+index-atelier-crashed-twice = Atelier ist hierbei zweimal abgestürzt. Der Auftrag wartet, bis er fortgesetzt wird.

@@ -489,3 +489,4 @@ core-there-is-no-setting-whose = there is no { $name } whose { $part } could dif
 core-the-setting-has-no-part = the { $name } has no part "{ $part }"; choose one of { $parts }
 core-the-setting-cannot-be-because = the { $label } cannot be { $text } ({ $sentence }); choose another value
 core-a-random-seed-compares = a random seed compares nothing; name seeds, as in seed=1..4
+core-loras-of-the-earlier = LoRAs of the earlier steps

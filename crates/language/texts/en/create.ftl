@@ -794,3 +794,6 @@ create-words-of-padding-that = Words of padding that Chroma still sees.
 create-latents-that-a-vae = Latents that a VAE of PiD decodes. Unset: as the model has them.
 create-further-arguments-of-the = Further arguments of the sampling: name=value, separated by commas, as sd-cli has them.
 create-noise-that-ancestral-samplers = Noise that ancestral samplers add back at each step.
+create-lora-mode-automatic = Automatic
+create-merge-into-weights = Merge into weights
+create-at-run-time = At run time

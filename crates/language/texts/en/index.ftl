@@ -61,3 +61,4 @@ index-field-has = with a note, tag, board, lora, recipe, parent or owner
 index-field-batch = of the job with this number
 index-is-not-a-date = "{ $value }" is not a date; write a day, a month or a year, such as 2026-11-20 or 2026-11.
 index-is-not-a-size = "{ $value }" is not a size; write width x height, such as 1024x1536.
+index-atelier-crashed-twice = Atelier crashed twice while generating this. It waits until you resume it.

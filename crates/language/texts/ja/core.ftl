@@ -474,3 +474,4 @@ core-there-is-no-setting-whose = { $part }を変えるための{ $name }があ�
 core-the-setting-has-no-part = { $name }に「{ $part }」という部分はありません。{ $parts }のいずれかにしてください
 core-the-setting-cannot-be-because = { $label }を{ $text }にはできません（{ $sentence }）。別の値にしてください
 core-a-random-seed-compares = ランダムなシードでは比較になりません。seed=1..4のようにシードを指定してください
+core-loras-of-the-earlier = 前のステップのLoRA

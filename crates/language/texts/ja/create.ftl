@@ -777,3 +777,6 @@ create-words-of-padding-that = Chromaに見せるパディングの語数です�
 create-latents-that-a-vae = PiDのVAEがデコードする潜在表現です。未設定ならモデルのとおりです。
 create-further-arguments-of-the = サンプリングのその他の引数：sd-cliと同じ「名前=値」をコンマ区切りで。
 create-noise-that-ancestral-samplers = アンセストラル系サンプラーが各ステップで加え直すノイズです。
+create-lora-mode-automatic = 自動
+create-merge-into-weights = 重みに統合
+create-at-run-time = 実行時

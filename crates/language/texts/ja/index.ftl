@@ -70,3 +70,4 @@ index-field-has = note、tag、board、lora、recipe、parent、ownerのいず�
 index-field-batch = この番号のジョブの画像
 index-is-not-a-date = 「{ $value }」は日付ではありません。2026-11-20や2026-11のように、日、月、または年を書いてください。
 index-is-not-a-size = 「{ $value }」はサイズではありません。1024x1536のように、幅x高さを書いてください。
+index-atelier-crashed-twice = 生成中にAtelierが2回クラッシュしました。再開するまで待機します。

@@ -383,14 +383,22 @@ fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
         let combo = ComboBox::from_id_salt("LoRAs")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(recipe.lora_mode.label())
+            .selected_text(lora_mode_words(recipe.lora_mode))
             .show_ui(ui, |ui| {
                 for mode in LoraMode::ALL {
-                    ui.selectable_value(&mut recipe.lora_mode, *mode, mode.label());
+                    ui.selectable_value(&mut recipe.lora_mode, *mode, lora_mode_words(*mode));
                 }
             });
         combo.response.on_hover_text(hover).accessible_name(tr!("create-loras"));
     });
+}
+
+fn lora_mode_words(mode: LoraMode) -> &'static str {
+    match mode {
+        LoraMode::Auto => tr!("create-lora-mode-automatic"),
+        LoraMode::Immediately => tr!("create-merge-into-weights"),
+        LoraMode::AtRuntime => tr!("create-at-run-time"),
+    }
 }
 
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
