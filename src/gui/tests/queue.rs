@@ -257,6 +257,12 @@ fn a_queue_that_stands_still_is_seen_and_resumed_where_pictures_are_asked_for() 
     assert!(!studio.sees("paused after this picture") && studio.sees("paused"), "nothing forms");
     studio.click("Hide the queue");
     assert!(studio.sees("0 paused"), "also while the panel is closed");
+    let amber = studio.harness.ctx.global_style().visuals.warn_fg_color;
+    let colour = studio.harness.output().shapes.iter().find_map(|it| match &it.shape {
+        egui::Shape::Text(text) if text.galley.text() == "0 paused" => Some(text.galley.job.sections[0].format.color),
+        _ => None,
+    });
+    assert_eq!(colour, Some(amber));
     studio.press(Modifiers::COMMAND, Key::Enter);
     assert!(studio.sees("this picture waits until you resume it"));
     studio.until("the job", |app| app.state.shared.queue.rows.len() == 1);

@@ -12,7 +12,7 @@ studio-pictures-are-ready-the =
     }
 studio-your-picture-is-ready = Das Bild ist fertig
 studio-a-picture-failed = Ein Bild schlug fehl
-studio-it-is-no-sheet = es ist kein Bogen
+studio-it-is-not-a-sheet = es ist kein Bogen
 studio-only-models-diffusion-modules = nur Modelle, Diffusionsmodule und Text-Encoder werden umgewandelt
 studio-it-takes-little-memory = braucht wenig Speicher, und eine kleinere Kopie würde nur Qualität kosten
 studio-is = { $path } ist { $described }: { $why }.
@@ -132,7 +132,7 @@ studio-is-not-a-file = { $path } ist weder Datei noch Ordner noch Link.
 studio-nothing-was-added-atelier = Nichts wurde hinzugefügt. Atelier weiß nicht, wozu { $name } dient.
 studio-nothing-was-added-is = Nichts wurde hinzugefügt. { $name } ist ein Pickle. { $pickle }
 studio-nothing-was-added = Nichts wurde hinzugefügt. { $advice }
-studio-is-no-model-file = { $name } ist keine Modelldatei. Den Ordner mit den Modellen hinzufügen.
+studio-is-not-a-model-file = { $name } ist keine Modelldatei. Den Ordner mit den Modellen hinzufügen.
 studio-the-token-could-not = Das Token konnte nicht gespeichert werden: { $error }. Es wird genutzt, bis Atelier geschlossen wird.
 studio-the-token-could-not-be-saved = Das Token konnte nicht gespeichert werden. Erneut versuchen.
 studio-is-used-in-place = { $folder } wird an seinem Ort genutzt. Atelier ändert in diesem Ordner nie etwas.
