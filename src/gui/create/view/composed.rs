@@ -16,7 +16,7 @@ impl Composed {
     pub(super) fn follow(ui: &Ui, field: Id) -> Self {
         let (ctx, id) = (ui.ctx(), field.with("composed"));
         if !ctx.memory(|memory| memory.has_focus(field)) {
-            ctx.data_mut(|data| drop(data.remove_temp::<Self>(id)));
+            ctx.data_mut(|data| data.remove::<Self>(id));
             return Self::default();
         }
         let selected = TextEditState::load(ctx, field).and_then(|state| state.cursor.char_range());

@@ -145,7 +145,7 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
             }
         });
     });
-    fault_line(ui, &state.create.word_lists, text, composed.bytes_of(text));
+    fault_line(ui, &state.create.word_lists, text, composed.bytes_of(text).as_ref());
     tokens::unread_line(ui, state, field, text);
 }
 
@@ -352,8 +352,8 @@ fn colour(ink: Ink, palette: &Palette) -> Option<Color32> {
 }
 
 /// What is wrong first in a prompt of which this is composed, in a line below it.
-fn fault_line(ui: &mut Ui, lists: &WordLists, text: &str, composed: Option<Range<usize>>) {
-    if let Some(fault) = read_prompt(ui.ctx(), text).faults(lists, composed.as_ref()).into_iter().next() {
+fn fault_line(ui: &mut Ui, lists: &WordLists, text: &str, composed: Option<&Range<usize>>) {
+    if let Some(fault) = read_prompt(ui.ctx(), text).faults(lists, composed).into_iter().next() {
         let words = text.get(fault.range).unwrap_or_default();
         let sentence = format!("{words}  {}", fault.kind.sentence());
         ui.add(Label::new(widgets::small(sentence, theme::palette(ui).warn)).wrap());
