@@ -132,6 +132,26 @@ fn what_is_to_be_left_out_is_not_there() {
     assert!(lights.iter().all(|(one, two)| one - two >= 40.0), "{lights:.1?}");
 }
 
+#[test]
+fn pictures_of_one_prompt_are_no_copies_of_each_other() {
+    let (_, builtin) = shipped();
+    let engine = Engine::start();
+    for prompt in ["mountains and a lake at noon, pines", "a lone tree on a hill at sunset", "a sailing boat on a calm sea, pink twilight"]
+    {
+        let pictures = paint(&engine, &builtin, prompt, "");
+        let pairs = (0..pictures.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+        let differences: Vec<f64> = pairs.map(|(one, other)| difference(&pictures[one], &pictures[other])).collect();
+        // The nearest of these have 10; what differs by its grain alone has 2.
+        assert!(differences.iter().all(|it| *it >= 6.0), "{prompt}: {differences:.1?}");
+    }
+}
+
+/// Mean difference of two pictures of one size, 0 to 255.
+fn difference(one: &Rgb8, other: &Rgb8) -> f64 {
+    let differences = one.pixels().iter().zip(other.pixels()).map(|(one, other)| f64::from(one.abs_diff(*other)));
+    differences.sum::<f64>() / one.pixels().len() as f64
+}
+
 /// Mean of a value over the pixels of the rows from `top` on.
 fn mean(picture: &Rgb8, top: u32, value: impl Fn([f64; 3]) -> f64) -> f64 {
     let skipped = (top * picture.width() * 3) as usize;
@@ -192,6 +212,7 @@ fn the_measures_tell_painted_examples_apart() {
     assert!(luminance(&sea) - luminance(&night) > 80.0);
     let moon = picture(|x, y| if x < 4 && y < 4 { [250, 250, 240] } else { [10, 12, 40] }, |_, _| [5, 5, 12]);
     assert!(light(&moon) > 240.0 && light(&night) < 20.0);
+    assert!(difference(&sea, &night) > 60.0 && difference(&moon, &night) < 5.0);
     let red = picture(|_, _| [220, 90, 60], |_, _| [60, 30, 30]);
     assert!(redness(&red) > 90.0 && redness(&sea) < -60.0);
     let white = picture(|_, _| [255; 3], |_, _| [255; 3]);

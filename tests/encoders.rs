@@ -5,9 +5,10 @@
 
 mod support;
 
-use atelier_core::placement::Module;
+use atelier_core::placement::{DeviceCapacity, Module, Placement, Prediction};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{Copies, End, Event, JobPhase};
+use atelier_core::time::{TimeCorrections, phase_works, predict_time};
+use atelier_engine::{Copies, End, Event, JobPhase, MeasureDevices};
 use support::alone::{Alone, deep};
 use support::engine::Said;
 use support::{folder, of_clip, placed, recipe, written};
@@ -158,6 +159,59 @@ fn what_is_copied_ahead_stays_within_the_budget() {
                 let predicted = peak.predicted_bytes.unwrap();
                 assert!(peak.bytes <= predicted, "{max_vram}: {peak:?} of {:?}", estimate.needs.modules);
             }
+        }
+    }
+}
+
+/// Seconds of reading a prompt that are predicted by the devices' rates alone.
+fn predicted_encoding(alone: &Alone, recipe: &Recipe) -> f64 {
+    let estimate = alone.engine.estimate(recipe).unwrap();
+    alone.engine.handle().list_devices().unwrap();
+    let devices = alone.engine.devices();
+    let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
+    let placement = Placement::parse(&recipe.placement, &devices).unwrap();
+    let prediction = Prediction::of(&placement, &estimate.needs, &capacities).unwrap();
+    let phases = phase_works(&estimate.work, &estimate.needs, &placement, &prediction);
+    predict_time(&phases, &estimate.rates, &TimeCorrections::default()).unwrap().encode_secs
+}
+
+#[test]
+#[ignore = "prints the table of docs/measured-settings.md, on a quiet machine"]
+fn seconds_of_single_encoders_beside_those_that_are_predicted() {
+    let alone = alone();
+    // Rates are a device's own: those of one simulated device are not the other's.
+    let names = ["CPU", "GPU0", "GPU1"].map(str::to_owned).to_vec();
+    alone.engine.handle().measure(Some(MeasureDevices { names: names.clone(), again: true, threads: Some(1) })).unwrap();
+    let measured = alone.engine.rates();
+    for name in names {
+        let of = |device: &str| measured.iter().find(|it| it.device == device).and_then(|it| it.measured.as_ref().ok());
+        assert!(of(&name).is_some_and(|it| it.rates.is_complete()), "{name}: {measured:?}");
+    }
+    let streamed = PlacementText { max_vram: "0.3".into(), stream_layers: "te".parse().unwrap(), ..placed("all=GPU0", "all=cpu") };
+    println!("| | placement | GPU0, GPU1 MiB | encoding, s | of the predicted seconds |");
+    println!("|---|---|---|---|---|");
+    for (family, placements) in [
+        ("sdxl", vec![placed("all=GPU0", ""), placed("all=GPU0,te.clip_g=GPU1", ""), placed("all=GPU0,te=cpu", ""), streamed]),
+        ("flux", vec![placed("all=GPU0", ""), placed("all=GPU0,te.t5=cpu", ""), placed("all=GPU0", "te.t5=disk")]),
+        ("sd3", vec![placed("all=GPU0", ""), placed("all=GPU0,te.clip_g=GPU1", "")]),
+    ] {
+        let files = model(family);
+        for placement in placements {
+            alone.engine.handle().unload().unwrap();
+            let recipe = Recipe { placement: placement.clone(), ..of(&files) };
+            let predicted = predicted_encoding(&alone, &recipe);
+            // The weights of the second picture are there, and its text is as long.
+            alone.run(&Recipe { prompt: "a hill under fog".into(), ..recipe.clone() });
+            let said = alone.run(&recipe);
+            let End::Done { timings, .. } = said.end() else { panic!("{:?}", said.end()) };
+            let bytes = |name: &str| said.peaks().iter().filter(|it| it.device == name).map(|it| it.bytes).max().unwrap_or_default();
+            let [first, second] = ["GPU0", "GPU1"].map(|name| bytes(name) as f64 / f64::from(1 << 20));
+            let PlacementText { backend, params_backend, max_vram, .. } = placement;
+            let secs = timings.encode_secs;
+            println!(
+                "| {family} | `{backend}` {params_backend} {max_vram} | {first:.1}, {second:.1} | {secs:.2} | {:.2} |",
+                secs / predicted
+            );
         }
     }
 }

@@ -110,7 +110,10 @@ fn compare(base: &Recipe, axes: &[&str], draft_step: Option<DraftStep>) {
     let drafts = turns.iter().filter(|turn| turn.is_draft);
     let drafts: u64 = drafts.map(|turn| Grid::forecast(std::slice::from_ref(turn), |_| None).evaluations).sum();
     assert_eq!(apart.evaluations + drafts, together.evaluations + forecast.kept_evaluations);
-    println!("{axes:?}: {} pictures, together {together:?}, alone {apart:?}", cells.len());
+    println!("\n| {} pictures, {} | model loads | text encodings | steps |\n|---|---|---|---|", cells.len(), axes.join(", "));
+    for (what, Counted { loads, encodings, evaluations }) in [("foretold", foretold), ("as a sheet", together), ("each alone", apart)] {
+        println!("| {what} | {loads} | {encodings} | {evaluations} |");
+    }
 }
 
 #[test]

@@ -82,9 +82,17 @@ fn a_seamless_picture_continues_beyond_its_edges() {
     let engine = Engine::start();
     let plain = Recipe { steps: 8, width: 128, height: 64, ..recipe() };
     let (edge, _) = seam(engine.run(&plain).pixels(), 128);
-    let (seamless, within) = seam(engine.run(&Recipe { seamless_x: true, ..plain }).pixels(), 128);
+    let (seamless, within) = seam(engine.run(&Recipe { seamless_x: true, ..plain.clone() }).pixels(), 128);
     println!("difference across the seam: {edge:.0} plain, {seamless:.0} seamless; within the picture {within:.0}");
     assert!(seamless < 1.5 * within && edge > 2.0 * within, "{seamless}, {edge} and {within}");
+    let both = Recipe { width: 96, height: 128, seamless_x: true, seamless_y: true, ..plain };
+    let made = engine.run(&both).pixels().to_vec();
+    let pixel = |x: usize, y: usize| made[(y * 96 + x) * 3..][..3].to_vec();
+    let turned: Vec<u8> = (0..96).flat_map(|x| (0..128).map(move |y| (x, y))).flat_map(|(x, y)| pixel(x, y)).collect();
+    for (pixels, width) in [(&made, 96), (&turned, 128)] {
+        let (seamless, within) = seam(pixels, width);
+        assert!(seamless < 1.5 * within, "{width} pixels between the edges: {seamless} and {within}");
+    }
 }
 
 #[test]

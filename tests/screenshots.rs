@@ -91,8 +91,11 @@ impl Session {
         fs::write(self.home.path().join("settings.json"), settings.to_string())?;
         let (home, model) = self.folders()?;
         let mut desktop = Desktop::start(Path::new(PROGRAM), files, &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
-        // The button beside it has another name where the queue is paused.
-        desktop.wait_for(tr!("create-prompt-2"), LONG)?;
+        // The button beside the prompt has another name where the queue is paused; in a narrow window
+        // the settings are folded.
+        let (prompt, unfold) = (tr!("create-prompt-2"), tr!("window-hide-or-show-the"));
+        desktop
+            .wait("the settings, or the button for them", LONG, |desktop| desktop.find_by(|it| it.name == prompt || it.name == unfold))?;
         Ok(desktop)
     }
 
@@ -508,6 +511,15 @@ fn every_view(theme: &'static str, size: (u32, u32), folder: &Path) -> Result<Ve
     take(&mut desktop, "start")?;
     let picture = paint(&session, &mut desktop)?;
     take(&mut desktop, "create")?;
+    let (x, y) = picture.centre();
+    desktop.click_beside_text(x, y)?;
+    desktop.press("v")?;
+    let last = tr!("create-picture-of-seed", at = 5, count = 5, seed = GAP, is_upscaled = "", is_picked = "");
+    desktop.wait("four variations", LONG, |desktop| desktop.find_by(|it| is_filled(&last, &it.name)))?;
+    take(&mut desktop, "sheet")?;
+    desktop.press("Return")?;
+    let large = tr!("create-picture-by-pixels", x = GAP, y = GAP);
+    desktop.wait("one of them, large", LONG, |desktop| desktop.find_by(|it| is_filled(&large, &it.name)))?;
     for (view, keys) in [("devices", "ctrl+2"), ("models", "ctrl+3"), ("gallery", "ctrl+4")] {
         desktop.press(keys)?;
         take(&mut desktop, view)?;

@@ -53,6 +53,9 @@ const NOT_READ: &[&str] = &[
     "format_description!",
 ];
 
+/// Calls that draw what they are handed, be it one small word.
+const DRAWING: &[&str] = &["text", "field", "label", "small", "bold", "hint_text", "button"];
+
 /// Words that are the same in every language, or that another program reads.
 const NAMES: &[&str] = &[
     // Of things.
@@ -219,10 +222,25 @@ fn use_of(stream: TokenStream) -> Option<Use> {
     Some(Use { id, variables })
 }
 
+/// The last part of the name of a call.
+fn last_part(call: &str) -> &str {
+    call.rsplit("::").next().unwrap_or(call)
+}
+
 /// True where the words that this call is handed are read by a person.
 fn is_read_by(call: &str) -> bool {
-    let last = call.rsplit("::").next().unwrap_or(call);
-    !NOT_READ.contains(&call) && !NOT_READ.contains(&last)
+    !NOT_READ.contains(&call) && !NOT_READ.contains(&last_part(call))
+}
+
+/// True for a word without a capital that is drawn, as in a field that is empty.
+fn is_drawn_word(literal: &Literal) -> bool {
+    let is_word = literal.text.len() > 1 && literal.text.chars().all(|letter| letter.is_ascii_lowercase());
+    is_word && DRAWING.contains(&last_part(&literal.call))
+}
+
+/// True for a literal that belongs into the languages.
+fn is_fault(literal: &Literal) -> bool {
+    (is_read(&literal.text) && is_read_by(&literal.call)) || is_drawn_word(literal)
 }
 
 /// True for words that a person would read: a sentence, or a word with a capital.
@@ -260,11 +278,19 @@ fn all_that_is_read_in_the_window_stands_in_the_languages() {
     for (path, stream) in sources("src/gui") {
         let mut found = Found::default();
         search(stream, "", &mut found);
-        let read = found.literals.iter().filter(|it| is_read(&it.text) && is_read_by(&it.call));
+        let read = found.literals.iter().filter(|it| is_fault(it));
         let unknown = read.filter(|it| !NAMES.contains(&it.text.as_str()));
         faults.extend(unknown.map(|it| format!("{}:{}: {:?} in {:?}", path.display(), it.line, it.text, it.call)));
     }
     assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn the_help_of_the_command_line_which_is_english_is_not_shown_in_the_window() {
+    for path in rust_files([root().join("src/gui")]) {
+        let source = fs::read_to_string(&path).unwrap();
+        assert!(!source.contains(".help()"), "{}", path.display());
+    }
 }
 
 #[test]
@@ -288,7 +314,11 @@ fn every_text_is_used_with_its_variables() {
         // Tables hold ids too, and say them by `text`.
         used.extend(found.literals.into_iter().map(|it| it.text));
     }
-    faults.extend(english.keys().filter(|id| !used.contains(*id)).map(|id| format!("{id} is used nowhere")));
+    // The names of settings are found by their fields.
+    let rows = fs::read_to_string(root().join("crates/core/src/recipe/settings.rs")).unwrap();
+    let is_of_row = |id: &str| id.strip_prefix("core-setting-").is_some_and(|field| rows.contains(&format!("\n    {field}: ")));
+    let unused = english.keys().filter(|id| !used.contains(*id) && !is_of_row(id));
+    faults.extend(unused.map(|id| format!("{id} is used nowhere")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -297,7 +327,7 @@ fn literals_are_found_wherever_they_stand() {
     let literals = |source: &str| {
         let mut found = Found::default();
         search(source.parse().unwrap(), "", &mut found);
-        let read = found.literals.into_iter().filter(|it| is_read(&it.text) && is_read_by(&it.call));
+        let read = found.literals.into_iter().filter(is_fault);
         read.map(|it| it.text).collect::<Vec<_>>()
     };
     for bad in [
@@ -307,6 +337,8 @@ fn literals_are_found_wherever_they_stand() {
         "fn f() { small(if a { \"Of one\" } else { b }, c) }",
         "fn f() { match a { A => (\"Label\", \"x\") } }",
         "#[cfg(test)] mod tests { fn g() { \"Not this\" } } fn f() { \"But this\" }",
+        "fn f() { field(ui, tr!(\"a-b\"), \"--flag\", \"auto\", hover) }",
+        "fn f() { painter.text(place, \"auto\".to_owned(), font) }",
     ] {
         assert_eq!(literals(bad).len(), 1, "{bad}: {:?}", literals(bad));
     }

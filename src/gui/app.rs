@@ -240,6 +240,7 @@ impl App {
                 prompts: PromptHistory::new(settings.prompts.clone()),
                 open_folds: settings.open_folds.clone(),
                 wildcards: options.paths.as_ref().map(|paths| paths.data.join(WILDCARDS_FOLDER)),
+                tags: options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER)),
                 ..create::State::new(settings.preview, pictures_folder)
             },
             devices: devices::State::from_settings(&settings),
@@ -262,7 +263,6 @@ impl App {
             sharing: sharing::State::new(options, settings.sharing.clone()),
             studios: studios::State::new(options),
         };
-        let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);
         let mut app = Self {
             state,
@@ -287,7 +287,6 @@ impl App {
             devices::requests::start(features.devices, context);
             program::update::start(context);
             studios::update::start(features.studios, context);
-            create::update::start(features.create, tags, context);
         });
         Ok(app)
     }
@@ -395,6 +394,7 @@ impl App {
                 create::pictures::refresh_textures(create, context);
                 create::pictures::refresh_examples(create, context);
                 create::pictures::read_kept(create, models.is_known, context);
+                create::word_lists_update::refresh(create, context);
                 create::update::refresh_files(create, context);
                 create::token_requests::refresh(create, context);
                 grid::update::refresh(grid, context);

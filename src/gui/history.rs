@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Recipe, changed_settings};
+use atelier_core::recipe::{Recipe, changed_settings, setting_name};
 
 /// Changes that can be undone.
 const MAX_CHANGES: usize = 200;
@@ -88,7 +88,8 @@ impl History {
         let is_held = std::mem::replace(&mut self.is_held, held);
         self.redo.clear();
         if let (Some(edited), Some(Change { edit: Some((setting, first, last)), .. })) = (edited, self.undo.last_mut()) {
-            let types = matches!(edited, "prompt" | "negative prompt") && time_secs - *first > TYPING_SECS;
+            let is_prompt = ["prompt", "negative_prompt"].map(setting_name).contains(&edited);
+            let types = is_prompt && time_secs - *first > TYPING_SECS;
             if *setting == edited && ((is_held && held) || (time_secs - *last <= COALESCE_SECS && !types)) {
                 *last = time_secs;
                 return;

@@ -1,6 +1,5 @@
 //! Connections: so many in all and of one address, with a time within which a head must come.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,13 +13,13 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
 use super::identity::Local;
+use super::places::{Place, Places};
 
 /// Connections in all, and of one address.
 const MAX_CONNECTIONS: usize = 64;
@@ -37,40 +36,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Peer(pub(super) SocketAddr);
 
 /// Open connections by address.
-#[derive(Default)]
-struct Open(Mutex<HashMap<IpAddr, usize>>);
+type Open = Places<IpAddr>;
 
-/// One of them, until it is dropped.
-struct Place {
-    open: Arc<Open>,
-    address: IpAddr,
-}
-
-impl Open {
-    /// A place for a connection of this address, where there is one. This computer's own programs
-    /// may have all.
-    fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let mut open = self.0.lock();
-        let of_address = open.get(&address).copied().unwrap_or_default();
-        let is_full = open.values().sum::<usize>() >= MAX_CONNECTIONS || (of_address >= MAX_OF_ADDRESS && !address.is_loopback());
-        if is_full {
-            return None;
-        }
-        open.insert(address, of_address + 1);
-        Some(Place { open: Arc::clone(self), address })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut open = self.open.0.lock();
-        if let Some(count) = open.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.address);
-            }
-        }
-    }
+/// A place for a connection of this address, where there is one. This computer's own programs may
+/// have all.
+fn place_of(open: &Arc<Open>, address: IpAddr) -> Option<Place<IpAddr>> {
+    open.take(&address, |own, all| all < MAX_CONNECTIONS && (own < MAX_OF_ADDRESS || address.is_loopback()))
 }
 
 /// Serves until `ended`; connections that are open then are closed.
@@ -99,7 +70,7 @@ async fn accept(listener: TcpListener, router: Router, open: Arc<Open>, patience
         match accepted {
             Ok((stream, peer)) => {
                 // Closed at once where there is no place for it.
-                if let Some(place) = open.take(peer.ip()) {
+                if let Some(place) = place_of(&open, peer.ip()) {
                     connections.spawn(serve_connection(stream, peer, router.clone(), patience, place));
                 }
             }
@@ -111,7 +82,7 @@ async fn accept(listener: TcpListener, router: Router, open: Arc<Open>, patience
     }
 }
 
-async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, patience: Duration, _place: Place) {
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, patience: Duration, _place: Place<IpAddr>) {
     // Steps are small and many; without it they wait for each other.
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok();
@@ -231,15 +202,16 @@ mod tests {
     fn an_address_has_some_places_and_all_have_so_many() {
         let open = Arc::new(Open::default());
         let address = |last| IpAddr::from([10, 0, 0, last]);
-        let mut places: Vec<Place> = (0..MAX_OF_ADDRESS).map(|_| open.take(address(1)).unwrap()).collect();
-        assert!(open.take(address(1)).is_none());
+        let mut places: Vec<Place<IpAddr>> = (0..MAX_OF_ADDRESS).map(|_| place_of(&open, address(1)).unwrap()).collect();
+        assert!(place_of(&open, address(1)).is_none());
         for last in 2..=4 {
-            places.extend((0..MAX_OF_ADDRESS).map(|_| open.take(address(last)).unwrap()));
+            places.extend((0..MAX_OF_ADDRESS).map(|_| place_of(&open, address(last)).unwrap()));
         }
-        assert!(open.take(address(5)).is_none() && open.take(IpAddr::from([127, 0, 0, 1])).is_none(), "all are taken");
+        let local = IpAddr::from([127, 0, 0, 1]);
+        assert!(place_of(&open, address(5)).is_none() && place_of(&open, local).is_none(), "all are taken");
         places.clear();
-        assert!(open.0.lock().is_empty());
-        let local: Vec<_> = (0..MAX_CONNECTIONS).map(|_| open.take(IpAddr::from([127, 0, 0, 1]))).collect();
+        assert!(open.is_empty());
+        let local: Vec<_> = (0..MAX_CONNECTIONS).map(|_| place_of(&open, local)).collect();
         assert!(local.iter().all(Option::is_some));
     }
 }

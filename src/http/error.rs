@@ -15,6 +15,8 @@ pub(crate) enum Family {
     OpenAi,
     /// sd-server's jobs.
     Jobs,
+    /// Our own page, and what is ours alone: as A1111's clients read it.
+    Own,
 }
 
 impl Family {
@@ -24,6 +26,8 @@ impl Family {
             Self::OpenAi
         } else if path.starts_with("/sdcpp/") {
             Self::Jobs
+        } else if path.starts_with("/atelier/") {
+            Self::Own
         } else {
             Self::Sdapi
         }
@@ -36,11 +40,13 @@ pub(crate) struct Fault {
     /// The field, from the outermost on.
     pub(crate) field: Vec<String>,
     pub(crate) sentence: String,
+    /// It is one of the query, not of the body.
+    pub(crate) is_in_query: bool,
 }
 
 impl Fault {
     pub(crate) fn new(field: &str, sentence: impl Into<String>) -> Self {
-        Self { field: vec![field.to_owned()], sentence: sentence.into() }
+        Self { field: vec![field.to_owned()], sentence: sentence.into(), is_in_query: false }
     }
 }
 
@@ -91,7 +97,7 @@ impl Failure {
 
     const fn status(&self, family: Family) -> StatusCode {
         match self {
-            Self::Invalid(_) if matches!(family, Family::Sdapi) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Invalid(_) if matches!(family, Family::Sdapi | Family::Own) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Invalid(_) | Self::Unreadable(_) => StatusCode::BAD_REQUEST,
             Self::NoRoute | Self::NotFound { .. } => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
@@ -131,7 +137,7 @@ impl Failure {
     /// The answer in the words of these clients.
     pub(crate) fn answer(&self, family: Family) -> Response {
         let body = match family {
-            Family::Sdapi => self.sdapi(),
+            Family::Sdapi | Family::Own => self.sdapi(),
             Family::OpenAi => self.openai(),
             Family::Jobs => json!({"error": self.sentence()}),
         };
@@ -146,7 +152,9 @@ impl Failure {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_secs));
             }
             Self::Unauthorized(_) => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"Atelier\""));
+                // A browser would ask for a login in place of the page.
+                let scheme = if family == Family::Sdapi { "Basic realm=\"Atelier\"" } else { "Bearer realm=\"Atelier\"" };
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(scheme));
             }
             _ => {}
         }
@@ -157,7 +165,8 @@ impl Failure {
         match self {
             Self::Invalid(faults) => {
                 let detail = faults.iter().map(|fault| {
-                    let location: Vec<&str> = std::iter::once("body").chain(fault.field.iter().map(String::as_str)).collect();
+                    let part = if fault.is_in_query { "query" } else { "body" };
+                    let location: Vec<&str> = std::iter::once(part).chain(fault.field.iter().map(String::as_str)).collect();
                     json!({"loc": location, "msg": fault.sentence, "type": "value_error"})
                 });
                 json!({"detail": detail.collect::<Vec<_>>()})
@@ -222,6 +231,7 @@ mod tests {
             (Failure::Unauthorized("A token is needed."), [401, 401, 401]),
         ];
         for (failure, statuses) in failures {
+            assert_eq!(failure.answer(Family::Own).status().as_u16(), statuses[0], "{failure:?}");
             for (family, status) in [Family::Sdapi, Family::OpenAi, Family::Jobs].into_iter().zip(statuses) {
                 let answer = failure.answer(family);
                 assert_eq!(answer.status().as_u16(), status, "{failure:?} {family:?}");
@@ -229,6 +239,12 @@ mod tests {
                 assert_eq!(may_retry, family != Family::OpenAi || matches!(failure, Failure::Busy { .. }), "{failure:?}");
             }
         }
+        let scheme_at = |path: &str| {
+            let answer = Failure::Unauthorized("A token is needed.").answer(Family::of(path));
+            answer.headers()[header::WWW_AUTHENTICATE].to_str().unwrap().split(' ').next().unwrap().to_owned()
+        };
+        let paths = ["/sdapi/v1/cmd-flags", "/atelier/v1/pairing", "/sdcpp/v1/capabilities", "/v1/models"];
+        assert_eq!(paths.map(scheme_at), ["Basic", "Bearer", "Bearer", "Bearer"], "no browser asks for a login on our page");
         assert_eq!(Failure::not_found("Sampler", "x").sdapi(), json!({"detail": "Sampler not found"}));
         let invalid = Failure::invalid("n", "It is too large.");
         assert_eq!(invalid.sdapi()["detail"][0]["loc"], json!(["body", "n"]));

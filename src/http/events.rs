@@ -13,6 +13,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::held::Held;
+
 /// Time between two signs of life: clients and proxies give up on silence.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Events that wait for a slow client.
@@ -39,6 +41,7 @@ impl Events {
 struct EventBody {
     unread: mpsc::Receiver<Bytes>,
     work: JoinHandle<()>,
+    _held: Held,
 }
 
 impl hyper::body::Body for EventBody {
@@ -56,8 +59,8 @@ impl Drop for EventBody {
     }
 }
 
-/// An answer of the events that `work` sends until it ends.
-pub(crate) fn stream<F>(work: impl FnOnce(Events) -> F) -> Response
+/// An answer of the events that `work` sends until it ends. `held`: its place among its owner's.
+pub(crate) fn stream<F>(held: Held, work: impl FnOnce(Events) -> F) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -76,7 +79,7 @@ where
             }
         }
     });
-    let mut response = Response::new(Body::new(EventBody { unread, work }));
+    let mut response = Response::new(Body::new(EventBody { unread, work, _held: held }));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response
 }

@@ -1,4 +1,4 @@
-//! Fields of a JSON body as clients send them: null means "not given", whole numbers come as
+//! Fields of a JSON body, or of a query, as clients send them: null means "not given", whole numbers come as
 //! decimals and as text, switches as numbers. What cannot be read is collected, and refused at the
 //! end with the field's name; what nobody read is named in a note, without its value, which may be a
 //! password.
@@ -32,8 +32,11 @@ pub(crate) struct Fields {
     map: Map<String, Value>,
     /// The fields that this one lies in.
     inside: Vec<String>,
+    is_query: bool,
     faults: Vec<Fault>,
     unread: Unread,
+    /// Numbers that were brought within their limits, each as `field is number`.
+    limited: Vec<String>,
     /// Notes what is read, where a document is made and not a picture.
     description: Option<Description>,
 }
@@ -89,6 +92,10 @@ impl Fields {
         Self { map, ..Self::default() }
     }
 
+    pub(crate) fn of_query(map: Map<String, Value>) -> Self {
+        Self { map, is_query: true, ..Self::default() }
+    }
+
     /// The fields that `read` asks for; that it cannot use an empty body does not matter.
     pub(crate) fn describe<T>(read: impl FnOnce(Self) -> T) -> Description {
         let description = Description::default();
@@ -122,7 +129,7 @@ impl Fields {
     /// Notes that a field cannot be used.
     pub(crate) fn fault(&mut self, key: &str, sentence: impl Into<String>) {
         let field = self.path(&[key]);
-        self.faults.push(Fault { field, sentence: sentence.into() });
+        self.faults.push(Fault { field, sentence: sentence.into(), is_in_query: self.is_query });
     }
 
     /// Notes that a field is needed and not there, unless something is wrong with it already.
@@ -202,10 +209,15 @@ impl Fields {
         self.decimal(key).filter(|number| *number >= 0.0)
     }
 
-    /// A number that is brought within these limits.
+    /// A number that is brought within these limits, with a note.
     pub(crate) fn clamped(&mut self, key: &str, limits: RangeInclusive<f32>) -> Option<f32> {
         self.note(key, || decimal_schema(&limits));
-        self.decimal(key).map(|number| number.clamp(*limits.start(), *limits.end()))
+        let asked = self.decimal(key)?;
+        let used = asked.clamp(*limits.start(), *limits.end());
+        if used != asked && self.limited.len() < MAX_UNREAD {
+            self.limited.push(format!("{} is {used}", self.path(&[key]).join(".")));
+        }
+        Some(used)
     }
 
     pub(crate) fn clamped_or(&mut self, key: &str, limits: RangeInclusive<f32>, usual: f32) -> f32 {
@@ -395,27 +407,35 @@ impl Fields {
         self.map.clear();
         self.faults.clear();
         self.unread = Unread::default();
+        self.limited.clear();
     }
 
     /// Takes over what was wrong in the fields of a field, and what nobody read there.
     pub(crate) fn close(&mut self, inner: Self) {
-        let (faults, unread) = inner.into_parts();
+        let (faults, unread, limited) = inner.into_parts();
         self.faults.extend(faults);
         self.unread.add_all(unread);
+        let room = MAX_UNREAD.saturating_sub(self.limited.len());
+        self.limited.extend(limited.into_iter().take(room));
     }
 
-    fn into_parts(self) -> (Vec<Fault>, Unread) {
-        let Self { map, inside, faults, mut unread, .. } = self;
+    fn into_parts(self) -> (Vec<Fault>, Unread, Vec<String>) {
+        let Self { map, inside, faults, mut unread, limited, .. } = self;
         for (key, _) in map.iter().filter(|(_, value)| !value.is_null()) {
             unread.add(&inside, key);
         }
-        (faults, unread)
+        (faults, unread, limited)
     }
 
-    /// Where nothing was wrong, the note on what nobody read.
+    /// Where nothing was wrong, the note on what nobody read and what was brought within limits.
     pub(crate) fn finish(self) -> Result<Option<String>, Failure> {
-        let (faults, unread) = self.into_parts();
-        if faults.is_empty() { Ok(unread.note()) } else { Err(Failure::Invalid(faults)) }
+        let (faults, unread, limited) = self.into_parts();
+        if !faults.is_empty() {
+            return Err(Failure::Invalid(faults));
+        }
+        let limited = (!limited.is_empty()).then(|| format!("Brought within limits: {}.", limited.join(", ")));
+        let notes: Vec<String> = unread.note().into_iter().chain(limited).collect();
+        Ok((!notes.is_empty()).then(|| notes.join(" ")))
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! A page of a stranger's site that is open in a browser on this computer must reach nothing: its
 //! name may be made to lead here (rebinding, so `Host` must be one of ours), and what it sends across
-//! origins carries `Origin` or `Sec-Fetch-Site`. From the network a token is always needed.
+//! origins carries `Origin` or `Sec-Fetch-Site`. From the network a token is always needed. A browser
+//! sends the cookie of its pairing whichever page asks, so a cookie counts for what our own page asks
+//! and for what is only looked at.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::tokens::{DEVICE, Tokens};
 use atelier_gallery::queue::Owner;
@@ -18,8 +20,14 @@ const MAX_CREDENTIALS: usize = 4096;
 const LINKS: &str = "/v1/files/";
 /// Who this server is; what it proves, only who has a token can check.
 const IDENTITY: &str = "/atelier/v1/identity/";
-/// Paths that tell nothing and change nothing.
-const OPEN_PATHS: [&str; 4] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest"];
+/// Where the page brings a token, to have it kept by the browser.
+pub(super) const PAIRING: &str = "/atelier/v1/pairing";
+/// Paths that tell nothing and change nothing here.
+const OPEN_PATHS: [&str; 5] = ["/", "/healthz", "/icon.png", "/manifest.webmanifest", PAIRING];
+/// The port of a host that names none.
+const USUAL_PORT: &str = "80";
+/// Time for which a browser keeps a token: as long as browsers allow. The token itself may end before.
+const COOKIE_SECS: u32 = 400 * 24 * 60 * 60;
 
 /// The part of a request's head that decides. A header that is no text, or stands there more than
 /// once, is empty.
@@ -34,6 +42,7 @@ pub struct Head<'a> {
     pub sec_fetch_mode: Option<&'a str>,
     pub sec_fetch_dest: Option<&'a str>,
     pub authorization: Option<&'a str>,
+    pub cookie: Option<&'a str>,
     /// `None` counts as another computer.
     pub peer: Option<IpAddr>,
     /// The person at the machine has let this device in.
@@ -127,15 +136,17 @@ pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
     if head.method == "OPTIONS" {
         return allowed.map_or(Verdict::Options, Verdict::Preflight);
     }
-    match owner_of(head, policy) {
+    match owner_of(head, host, policy) {
         Some(owner) => Verdict::Pass { owner, origin: allowed },
         None => Verdict::Refuse(Refusal::Token),
     }
 }
 
-fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
+fn owner_of(head: &Head<'_>, host: &str, policy: &Policy) -> Option<Owner> {
     let is_local = head.peer.is_some_and(is_loopback);
-    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given, head.now_secs)) {
+    let name_of = |given: String| policy.tokens.name_of(&given, head.now_secs);
+    let by_cookie = || kept_secret(head, host).filter(|_| takes_cookie(head, host)).and_then(name_of);
+    if let Some(named) = secret(head).and_then(name_of).or_else(by_cookie) {
         return Some(match head.peer {
             Some(address) if named.is_shared => Owner::sharing(&named.name, address),
             _ => Owner::named(&named.name),
@@ -164,6 +175,39 @@ fn secret(head: &Head<'_>) -> Option<String> {
     login.split_once(':').map(|(_, password)| password.to_owned())
 }
 
+/// The secret that a browser keeps for this host.
+fn kept_secret(head: &Head<'_>, host: &str) -> Option<String> {
+    let name = cookie_name(host)?;
+    let value = head.cookie?.split(';').find_map(|it| it.trim().strip_prefix(name.as_str())?.strip_prefix('='));
+    let bytes = URL_SAFE_NO_PAD.decode(value.filter(|it| it.len() <= MAX_CREDENTIALS)?).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// True where a browser's cookie counts: our own page asks, or something is only looked at. Pages of
+/// other servers on the same host have the cookie sent too, for browsers take them for the same site:
+/// what changes something must say that it comes from our page.
+fn takes_cookie(head: &Head<'_>, host: &str) -> bool {
+    match (head.origin, head.sec_fetch_site) {
+        (_, Some("same-origin")) => true,
+        (Some(origin), None | Some("none")) => is_own_origin(origin, host),
+        (None, None | Some("none")) => matches!(head.method, "GET" | "HEAD"),
+        (_, Some(_)) => false,
+    }
+}
+
+/// What makes a browser keep this token for the host that it asked; no script reads it, and no page of
+/// another site has it sent.
+pub(super) fn cookie(host: &str, token: &str) -> Option<String> {
+    // A token may have signs that end a cookie.
+    let value = URL_SAFE_NO_PAD.encode(token);
+    Some(format!("{}={value}; Path=/; Max-Age={COOKIE_SECS}; HttpOnly; SameSite=Strict", cookie_name(host)?))
+}
+
+/// The name of the cookie, which has the port: browsers tell hosts apart by their names alone.
+fn cookie_name(host: &str) -> Option<String> {
+    Some(format!("atelier-{}", name_and_port(host)?.1))
+}
+
 /// True for an address of this computer, in either form.
 fn is_loopback(address: IpAddr) -> bool {
     match address {
@@ -175,7 +219,7 @@ fn is_loopback(address: IpAddr) -> bool {
 /// True where this machine is called so. Rebinding needs a name, so an address is one of ours
 /// whatever it is.
 fn is_ours(host: &str, policy: &Policy) -> bool {
-    let Some(name) = without_port(host) else { return false };
+    let Some((name, _)) = name_and_port(host) else { return false };
     if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok();
     }
@@ -187,17 +231,17 @@ fn is_ours(host: &str, policy: &Policy) -> bool {
     !name.is_empty() && (name == "localhost" || policy.hosts.iter().any(|it| it == name))
 }
 
-/// A `Host` header without its port; `None` where something else stands behind the colon.
-fn without_port(host: &str) -> Option<&str> {
+/// The name and the port of a `Host` header; `None` where something else stands behind the colon.
+fn name_and_port(host: &str) -> Option<(&str, &str)> {
     match host.rsplit_once(':') {
         // The colon is one of an address.
-        Some((_, rest)) if rest.ends_with(']') => Some(host),
+        Some((_, rest)) if rest.ends_with(']') => Some((host, USUAL_PORT)),
         Some((name, port)) => {
             // As a number it would be read with a sign too.
             let is_port = port.bytes().all(|it| it.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|it| it > 0);
-            is_port.then_some(name)
+            is_port.then_some((name, port))
         }
-        None => Some(host),
+        None => Some((host, USUAL_PORT)),
     }
 }
 

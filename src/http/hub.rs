@@ -153,9 +153,10 @@ impl Hub {
         self.queue.send(QueueRequest::Cancel(id));
     }
 
-    /// Time since a job of this owner was cancelled because the client was gone.
-    pub(crate) fn since_disconnect(&self, owner: &Owner) -> Option<Duration> {
-        self.state.lock().disconnects.get(owner).map(Instant::elapsed)
+    /// True where a job of this owner was cancelled just now because the client was gone: to interrupt
+    /// is then the same stop.
+    pub(crate) fn has_hung_up(&self, owner: &Owner) -> bool {
+        self.state.lock().has_hung_up(owner, Instant::now())
     }
 
     fn disconnected(&self, owner: &Owner, id: QueuedJobId) {

@@ -17,6 +17,8 @@ mod events;
 mod fields;
 mod gate;
 pub mod guard;
+mod head;
+mod held;
 mod hub;
 mod identity;
 mod images;
@@ -31,8 +33,10 @@ mod openapi;
 mod opening;
 mod options;
 mod page;
+mod pairing;
 mod payload;
 mod pictures;
+mod places;
 mod quota;
 mod recipe;
 mod retention;
@@ -143,7 +147,8 @@ impl Server {
         self.gate.visitors.guests()
     }
 
-    /// Lets a device without a token in, or turns it away, for as long as the server runs.
+    /// Lets a device without a token in, or turns it away, for as long as the server runs, or until it
+    /// is answered otherwise.
     pub fn answer(&self, address: IpAddr, is_welcome: bool) {
         self.gate.visitors.answer(address, is_welcome);
     }
@@ -201,6 +206,7 @@ fn router(app: SharedApp, gate: Gate) -> Router {
         .merge(pictures::routes())
         .merge(mcp::routes())
         .merge(identity::routes(gate.clone()))
+        .merge(pairing::routes(gate.clone()))
         .fallback(|| async { Failure::NoRoute })
         .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
         // Bodies are read within limits of our own.
@@ -224,6 +230,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
             sec_fetch_mode: text("sec-fetch-mode"),
             sec_fetch_dest: text("sec-fetch-dest"),
             authorization: text("authorization"),
+            cookie: text("cookie"),
             peer,
             is_admitted: peer.is_some_and(|peer| gate.visitors.is_admitted(peer)),
             now_secs: now_ms() / 1000,

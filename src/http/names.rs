@@ -44,12 +44,12 @@ const NEXT_TO: [(&str, Sampler); 17] = [
 ];
 
 /// Other names of schedulers, in lower case.
-const SCHEDULER_NAMES: [(&str, Scheduler); 2] = [("normal", Scheduler::Discrete), ("align_your_steps", Scheduler::Ays)];
+const SCHEDULER_NAMES: [(&str, Scheduler); 3] =
+    [("normal", Scheduler::Discrete), ("uniform", Scheduler::Discrete), ("align_your_steps", Scheduler::Ays)];
 
 /// Schedulers of A1111 that the engine does not have, in lower case.
-const NEXT_SCHEDULERS: [(&str, Scheduler); 7] = [
+const NEXT_SCHEDULERS: [(&str, Scheduler); 6] = [
     ("ddim", Scheduler::SgmUniform),
-    ("uniform", Scheduler::SgmUniform),
     ("beta", Scheduler::Smoothstep),
     ("turbo", Scheduler::SgmUniform),
     ("polyexponential", Scheduler::Exponential),
@@ -162,7 +162,9 @@ mod tests {
         for automatic in ["", "automatic", "Automatic", "none"] {
             assert_eq!(scheduler(automatic), Some(Named::default()), "{automatic}");
         }
-        assert_eq!(scheduler("normal").unwrap().value, Some(Scheduler::Discrete));
+        for discrete in ["normal", "Uniform"] {
+            assert_eq!(scheduler(discrete), Some(Named { value: Some(Scheduler::Discrete), note: None }), "{discrete}");
+        }
         for it in Scheduler::ALL {
             assert_eq!(scheduler(it.key()).unwrap(), Named { value: Some(*it), note: None });
             assert_eq!(scheduler(it.label()).unwrap().value, Some(*it));

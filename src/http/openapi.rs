@@ -1,9 +1,10 @@
 //! The `OpenAPI` document: which routes there are, and what they take and answer. The fields of a body
-//! are those that its reader asks for ([`Description`](super::fields::Description)).
+//! and the parameters of a query are those that their reader asks for
+//! ([`Description`](super::fields::Description)).
 
 use serde_json::{Map, Value, json};
 
-use super::{jobs, openai, pictures, sdapi};
+use super::{jobs, openai, pairing, pictures, sdapi};
 
 /// A route: method, path, group, and what it does in a sentence.
 type Route = (&'static str, &'static str, &'static str, &'static str);
@@ -13,6 +14,7 @@ const ROUTES: &[Route] = &[
     ("get", "/healthz", "Server", "Whether the server is there."),
     ("get", "/openapi.json", "Server", "This document."),
     ("get", "/atelier/v1/identity/{challenge}", "Server", "Who this server is, and proofs that it knows its tokens."),
+    ("post", "/atelier/v1/pairing", "Server", "Have a browser keep a token in a cookie, for the page at /."),
     ("post", "/sdapi/v1/txt2img", "A1111", "Generate pictures from a prompt."),
     ("post", "/sdapi/v1/img2img", "A1111", "Generate pictures from a picture and a prompt, or inpaint it."),
     ("get", "/sdapi/v1/progress", "A1111", "Progress of your job, with a preview."),
@@ -86,7 +88,7 @@ pub(crate) const fn routes() -> &'static [Route] {
 
 /// The body of a route: its fields by the type that it is sent as. Without fields nothing in it is read.
 fn body_of(path: &str) -> Value {
-    let readers = [sdapi::describe, openai::describe, jobs::describe, pictures::describe];
+    let readers = [sdapi::describe, openai::describe, jobs::describe, pictures::describe, pairing::describe];
     let mut schema = readers.iter().find_map(|describe| describe(path)).map_or_else(|| json!({"type": "object"}), |it| it.schema());
     let pictures = openai::form_pictures(path);
     for name in pictures {
@@ -94,6 +96,14 @@ fn body_of(path: &str) -> Value {
     }
     let kind = if pictures.is_empty() { "application/json" } else { "multipart/form-data" };
     json!({"content": {kind: {"schema": schema}}})
+}
+
+/// The parameters of a route: those in its path, and those of its query.
+fn parameters_of(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
+    let in_query = sdapi::describe_query(path).map(|it| it.parameters()).unwrap_or_default();
+    in_path.chain(in_query).collect()
 }
 
 /// The document.
@@ -110,11 +120,7 @@ pub(crate) fn document() -> Value {
                 "403": {"description": "Another host name, or a page of another site."},
             },
         });
-        let parameters: Vec<Value> = path
-            .split('/')
-            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-            .collect();
+        let parameters = parameters_of(path);
         if !parameters.is_empty() {
             operation["parameters"] = Value::Array(parameters);
         }
@@ -157,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_field_that_a_route_reads_is_in_the_document() {
-        const SOURCES: [&str; 8] = [
+        const SOURCES: [&str; 9] = [
             include_str!("sdapi/request.rs"),
             include_str!("sdapi/controlnet.rs"),
             include_str!("sdapi/extras.rs"),
@@ -166,6 +172,7 @@ mod tests {
             include_str!("jobs/request.rs"),
             include_str!("jobs/further.rs"),
             include_str!("pictures.rs"),
+            include_str!("pairing.rs"),
         ];
         const READS: [&str; 22] = [
             "clamped",

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use atelier_core::paths::Paths;
 
 use super::guard::Policy;
-use super::tokens::{SHARED, Tokens};
+use super::tokens::{self, SHARED, Tokens};
 
 /// The file of tokens, in the folder of data.
 const TOKENS_FILE: &str = "serve-tokens.json";
@@ -105,6 +105,14 @@ impl Access {
         let now_secs = time::OffsetDateTime::now_utc().unix_timestamp();
         let told = tokens.of_people(&paths.data.join(TOKENS_FILE), &people, self.token_days, now_secs);
         Ok((tokens, told.map_err(|advice| CannotServe::Failed(advice.to_string()))?))
+    }
+
+    /// Takes the token of a person back, for every later start too. Blocks.
+    ///
+    /// # Errors
+    /// Where the file of tokens cannot be had.
+    pub fn forget(paths: &Paths, person: &str) -> Result<(), CannotServe> {
+        tokens::forget(&paths.data.join(TOKENS_FILE), person).map_err(|advice| CannotServe::Failed(advice.to_string()))
     }
 
     /// True where others can come than this computer's own programs.

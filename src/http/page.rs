@@ -24,8 +24,8 @@ pub(super) fn routes() -> Router<SharedApp> {
 async fn index() -> impl IntoResponse {
     let nonce = format!("{:032x}", rand::random::<u128>());
     let policy = format!(
-        "default-src 'self'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; \
-         connect-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'self'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+         connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     );
     let page = PAGE.replace("<script>", &format!("<script nonce=\"{nonce}\">"));
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (header::CONTENT_SECURITY_POLICY, policy)], page)

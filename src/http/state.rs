@@ -23,6 +23,7 @@ use super::error::Failure;
 use super::hub::{Hub, JobView, Waiter};
 use super::images;
 use super::models::{ModelList, ModelPlaces, Models};
+use super::places::{Place, Places};
 use super::quota::{DiskQuota, folder_of, used_bytes};
 use super::recipe::{ResolvedWish, Wish, make};
 use super::retention::{Retention, remove_old, saved_folder};
@@ -31,7 +32,10 @@ use super::retention::{Retention, remove_old, saved_folder};
 /// take.
 const MAX_OPEN_PICTURES: u32 = 32;
 const MAX_OPEN_SECS: f64 = 30.0 * 60.0;
-/// Seconds after which an owner with too many jobs may ask again, where nothing else is known.
+/// Requests of one owner that may last at a time: those that wait for a picture, and those that
+/// follow a job.
+const MAX_HELD: usize = 8;
+/// Seconds after which an owner who has too much may ask again, where nothing else is known.
 const RETRY_SECS: u64 = 30;
 /// A client that asked for progress so recently wants to see previews.
 const WATCHES_FOR: Duration = Duration::from_mins(10);
@@ -56,6 +60,7 @@ pub(crate) struct App {
     default_model: Option<String>,
     pub(super) takes_any_guidance: bool,
     decodes: Semaphore,
+    held: Arc<Places<Owner>>,
     owners: Mutex<HashMap<Owner, OwnerState>>,
     links: Mutex<HashMap<String, Link>>,
     formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
@@ -111,6 +116,7 @@ impl App {
             default_model,
             takes_any_guidance: false,
             decodes: Semaphore::new(MAX_DECODES),
+            held: Arc::default(),
             owners: Mutex::default(),
             links: Mutex::default(),
             formats: Mutex::default(),
@@ -150,6 +156,16 @@ impl App {
     pub(crate) async fn decode<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
         let _turn = self.decodes.acquire().await;
         blocking(work).await?
+    }
+
+    /// A place for a request of this owner that lasts, where there is one.
+    pub(super) fn hold(&self, owner: &Owner) -> Result<Place<Owner>, Failure> {
+        let place = self.held.take(owner, |own, _| own < MAX_HELD);
+        place.ok_or_else(|| {
+            let sentence =
+                format!("{MAX_HELD} of your requests wait for pictures or follow jobs already. Wait for one of them, or close it.");
+            Failure::Busy { sentence, retry_secs: self.retry_secs(owner) }
+        })
     }
 
     /// The title of the model that an owner chose.
@@ -262,8 +278,12 @@ impl App {
         } else {
             return Ok(());
         };
-        let retry_secs = self.hub.current(owner).and_then(|job| job.ends_in_secs).map_or(RETRY_SECS, |secs| secs.clamp(1.0, 3600.0) as u64);
-        Err(Failure::Busy { sentence, retry_secs })
+        Err(Failure::Busy { sentence, retry_secs: self.retry_secs(owner) })
+    }
+
+    /// Seconds after which an owner who has too much may ask again: when their next job ends.
+    fn retry_secs(&self, owner: &Owner) -> u64 {
+        self.hub.current(owner).and_then(|job| job.ends_in_secs).map_or(RETRY_SECS, |secs| secs.clamp(1.0, 3600.0) as u64)
     }
 
     /// `Err` where the pictures of an owner fill the disk space that they have.

@@ -144,9 +144,7 @@ impl Tokens {
             }
         }
         if is_changed {
-            let stored: BTreeMap<&str, StoredToken> = kept.iter().map(|(person, token)| (person.as_str(), stored(token))).collect();
-            let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
-            write_private(file, &bytes).map_err(|error| faulty(file, &error))?;
+            write(file, &kept)?;
         }
         // Who got a token before may still use it.
         for (person, token) in kept {
@@ -158,6 +156,16 @@ impl Tokens {
         }
         Ok(told)
     }
+}
+
+/// Takes the token of a person out of a file, where it has one: who gets one again gets another.
+/// Blocks.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub(super) fn forget(file: &Path, person: &str) -> Result<(), Advice> {
+    let mut kept = read(file)?;
+    if kept.remove(person).is_some() { write(file, &kept) } else { Ok(()) }
 }
 
 /// The name of the token that people share who have none of their own.
@@ -195,6 +203,12 @@ fn stored(token: &Token) -> StoredToken {
         Some(until) => StoredToken::Ending { token: text, until },
         None => StoredToken::Plain(text),
     }
+}
+
+fn write(file: &Path, tokens: &BTreeMap<String, Token>) -> Result<(), Advice> {
+    let stored: BTreeMap<&str, StoredToken> = tokens.iter().map(|(person, token)| (person.as_str(), stored(token))).collect();
+    let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
+    write_private(file, &bytes).map_err(|error| faulty(file, &error))
 }
 
 fn read(file: &Path) -> Result<BTreeMap<String, Token>, Advice> {
@@ -245,6 +259,22 @@ mod tests {
             assert!(again.add(taken, &first[0].1, false).is_err(), "{taken}");
         }
         assert!(again.add("Ben", "short", false).is_err() && again.add("B\nen", &first[0].1, false).is_err());
+    }
+
+    #[test]
+    fn a_token_that_is_taken_back_is_never_one_again_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens.json");
+        forget(&file, "Anna").unwrap();
+        assert!(!file.exists(), "there is nothing to write");
+        let people = ["Anna".to_owned(), "Ben".to_owned()];
+        let told = Tokens::default().of_people(&file, &people, None, 0).unwrap();
+        forget(&file, "Anna").unwrap();
+        let mut tokens = Tokens::default();
+        tokens.of_people(&file, &[], None, 0).unwrap();
+        assert_eq!([&told[0].1, &told[1].1].map(|it| tokens.name_of(it, 0).map(|it| it.name.as_str())), [None, Some("Ben")]);
+        let again = Tokens::default().of_people(&file, &people, None, 0).unwrap();
+        assert!(again[0].1 != told[0].1 && again[1] == told[1], "Anna has another one");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Guests {
     pub connected: Vec<String>,
     /// Devices without a token that nobody has answered yet.
     pub asking: Vec<IpAddr>,
+    /// Those that were let in.
+    pub admitted: Vec<IpAddr>,
 }
 
 type Wake = dyn Fn() + Send + Sync;
@@ -68,11 +70,13 @@ impl Visitors {
         });
     }
 
-    /// Lets a device in, or not, for as long as the server runs.
+    /// Lets a device in, or not, for as long as the server runs, or until it is answered otherwise.
     pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) {
         self.change(|state| {
             state.asking.retain(|it| *it != address);
-            let answered = if is_welcome { &mut state.admitted } else { &mut state.turned_away };
+            let State { admitted, turned_away, .. } = state;
+            let (answered, others) = if is_welcome { (admitted, turned_away) } else { (turned_away, admitted) };
+            others.remove(&address);
             answered.len() < MAX_ANSWERED && answered.insert(address)
         });
     }
@@ -84,7 +88,11 @@ impl Visitors {
     pub(super) fn guests(&self) -> Guests {
         let state = self.0.lock();
         let connected = state.seen.iter().filter(|(_, at)| at.elapsed() < CONNECTED_FOR);
-        Guests { connected: connected.map(|(owner, _)| owner.name().to_owned()).collect(), asking: state.asking.clone() }
+        Guests {
+            connected: connected.map(|(owner, _)| owner.name().to_owned()).collect(),
+            asking: state.asking.clone(),
+            admitted: state.admitted.iter().copied().collect(),
+        }
     }
 
     /// Changes the state; true asks for a look.
@@ -122,6 +130,11 @@ mod tests {
         visitors.answer(address(2), false);
         visitors.note_asking(address(2));
         assert!(visitors.guests().asking.is_empty() && !visitors.is_admitted(address(2)), "who was turned away does not ask again");
+        assert_eq!(visitors.guests().admitted, [address(1)]);
+        visitors.answer(address(1), false);
+        assert!(!visitors.is_admitted(address(1)) && visitors.guests().admitted.is_empty(), "who was let in may be turned away later");
+        visitors.answer(address(1), true);
+        assert!(visitors.is_admitted(address(1)), "and let in again");
         for last in 10..60 {
             visitors.note_asking(address(last));
         }

@@ -70,9 +70,14 @@ impl Sent {
         line.trim_end().to_owned()
     }
 
-    pub(crate) fn answer(mut self) -> Answer {
+    /// Waits for the status of the answer, and goes on holding the connection.
+    pub(crate) fn status(&mut self) -> u16 {
         let status = self.line();
-        let status = status.split(' ').nth(1).unwrap_or_else(|| panic!("{status:?}")).parse().unwrap();
+        status.split(' ').nth(1).unwrap_or_else(|| panic!("{status:?}")).parse().unwrap()
+    }
+
+    pub(crate) fn answer(mut self) -> Answer {
+        let status = self.status();
         let mut headers = Vec::new();
         loop {
             let line = self.line();

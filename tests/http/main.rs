@@ -11,8 +11,11 @@ mod owners;
 mod phone;
 mod pictures;
 mod process;
+mod queries;
 mod recordings;
 mod retention;
+#[path = "../support/rust_files.rs"]
+mod rust_files;
 mod sdapi;
 mod studio;
 mod studios;

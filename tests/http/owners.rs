@@ -111,6 +111,60 @@ fn too_many_pictures_are_refused_in_the_words_of_each_client_and_it_may_ask_agai
 }
 
 #[test]
+fn eight_requests_of_an_owner_may_last_at_a_time_and_the_ninth_is_told_when_to_come_again() {
+    let studio = shared();
+    studio.pause(PauseMode::AfterPicture);
+    let path = add(&studio, ANNA, "a long way", 2, 1);
+    let authorization = format!("Bearer {ANNA}");
+    let headers = [("Authorization", authorization.as_str())];
+    let follow = || Sent::new(studio.address(), "GET", &format!("{path}/events"), &headers, b"");
+    let small = json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 2});
+    let generate = || Sent::new(studio.address(), "POST", "/sdapi/v1/txt2img", &headers, small.to_string().as_bytes());
+    let jobs = || ask(&studio, ANNA, "GET", "/sdcpp/v1/jobs", &Value::Null).json().as_array().unwrap().len();
+    // Three wait for pictures of their own, five follow the first job.
+    let waiting: Vec<Sent> = (0..3).map(|_| generate()).collect();
+    while jobs() < 4 {
+        std::thread::yield_now();
+    }
+    let mut following: Vec<Sent> = (0..5).map(|_| follow()).collect();
+    assert!(following.iter_mut().all(|it| it.status() == 200));
+
+    for (method, path, body) in [
+        ("GET", format!("{path}/events"), Value::Null),
+        ("POST", "/sdapi/v1/txt2img".to_owned(), small.clone()),
+        ("POST", "/sdapi/v1/extra-single-image".to_owned(), json!({"image": crate::pictures::png_text(64, 64)})),
+        ("POST", "/v1/images/generations".to_owned(), json!({"prompt": "a lake"})),
+        ("POST", "/v1/images/edits".to_owned(), json!({})),
+    ] {
+        let refused = ask(&studio, ANNA, method, &path, &body);
+        assert_eq!(refused.status, 429, "{path}: {}", refused.text());
+        assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 0, "{path}");
+        assert!(refused.text().contains("8 of your requests"), "{path}: {}", refused.text());
+    }
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "generate_image", "arguments": {"prompt": "a lake"}}});
+    let told = ask(&studio, ANNA, "POST", "/mcp", &call).ok();
+    assert!(told["result"]["isError"] == true && told.to_string().contains("8 of your requests"), "{told}");
+    assert_eq!(jobs(), 4, "none of them was added");
+    assert_eq!(ask(&studio, ANNA, "GET", "/sdapi/v1/progress", &Value::Null).status, 200, "what is answered at once has room");
+    let of_ben = add(&studio, BEN, "one of Ben's", 2, 1);
+
+    // Who hangs up makes room.
+    drop(following.pop());
+    loop {
+        let mut next = follow();
+        match next.status() {
+            200 => break following.push(next),
+            status => assert_eq!(status, 429),
+        }
+    }
+    studio.pause(PauseMode::No);
+    assert_eq!(end(&studio, BEN, &of_ben)["status"], "completed", "others have eight of their own");
+    assert!(waiting.into_iter().all(|it| it.answer().status == 200));
+    assert_eq!(end(&studio, ANNA, &path)["status"], "completed", "what has ended makes room too");
+}
+
+#[test]
 fn a_queue_that_is_full_for_everybody_says_so_in_sd_servers_words() {
     let studio = shared();
     studio.pause(PauseMode::AfterPicture);

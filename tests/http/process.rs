@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
+use atelier_library::{BUILTIN_VARIABLE, LibraryConfig, MANIFEST};
+use serde_json::{Value, json};
 
-use crate::client::{Sent, get};
+use crate::client::{Sent, get, post};
 use crate::sdapi::until;
 use crate::support::tiny;
 
@@ -84,6 +85,37 @@ fn a_server_for_this_computer_alone_is_not_announced_and_says_so() {
     assert_eq!(get(address, "/healthz").ok()["status"], "ok", "it serves all the same");
     let said = String::from_utf8_lossy(&stop(child).stderr).into_owned();
     assert!(said.contains("Nothing is announced in the network") && said.contains("--allow-network"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_distilled_model_has_its_own_guidance_unless_the_server_is_told_to_keep_what_is_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let model = home.path().join("model");
+    std::fs::create_dir(&model).unwrap();
+    let mut files = Vec::new();
+    for (role, file) in [("diffusion", &tiny().diffusion), ("llm", &tiny().llm), ("tae", &tiny().taesd)] {
+        let name = file.file_name().unwrap();
+        std::fs::copy(file, model.join(name)).unwrap();
+        files.push(json!({"role": role, "filename": name.to_str().unwrap()}));
+    }
+    let defaults = json!({"steps": 2, "cfg": 1.0, "width": 64, "height": 64});
+    let manifest = json!({"id": "tiny-turbo", "name": "Tiny Turbo", "files": files, "defaults": defaults});
+    std::fs::write(model.join(MANIFEST), manifest.to_string()).unwrap();
+    let made_with = |more: &[&str]| {
+        let args = [&["--port", "0", "--threads", "1"], more].concat();
+        let (child, address) = spawn(serve(&home, &args).env(BUILTIN_VARIABLE, &model));
+        let wish = json!({"prompt": "a lake", "steps": 3, "cfg_scale": 4.5, "width": 64, "height": 64, "seed": 7});
+        let made = post(address, "/sdapi/v1/txt2img", &wish).ok();
+        stop(child);
+        (serde_json::from_str::<Value>(made["info"].as_str().unwrap()).unwrap(), made["images"][0].clone())
+    };
+    let ((usual, of_model), (kept, as_asked)) = (made_with(&[]), made_with(&["--keep-guidance"]));
+    assert_eq!((usual["sd_model_name"].as_str(), usual["cfg_scale"].as_f64()), (Some("Tiny Turbo"), Some(1.0)), "{usual}");
+    assert!(usual["atelier"]["notes"].to_string().contains("in place of 4.5"), "{usual}");
+    assert_eq!(kept["cfg_scale"].as_f64(), Some(4.5), "{kept}");
+    assert!(!kept["atelier"]["notes"].to_string().contains("distilled"), "{kept}");
+    assert_ne!(of_model, as_asked);
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{FileRole, PartialRecipe};
+use atelier_gallery::queue::PauseMode;
 use atelier_library::{BUILTIN_VARIABLE, LibraryConfig};
 use atelier_studio::styles::{Style, save_style};
 use base64::Engine as _;
@@ -268,4 +269,47 @@ fn a_client_that_hangs_up_cancels_its_job_and_no_other() {
     let answer = next.answer().ok();
     assert_eq!(answer["images"].as_array().unwrap().len(), 1, "{answer}");
     until(studio.address(), "the end", is_idle);
+}
+
+#[test]
+fn a_client_that_hangs_up_and_interrupts_stops_one_job_whichever_comes_first() {
+    // So long an interruption is the same stop.
+    const SAME_STOP: Duration = Duration::from_secs(2);
+    let studio = Studio::open();
+    let address = studio.address();
+    let interrupt = || drop(Sent::new(address, "POST", "/sdapi/v1/interrupt", &[], b"").answer().ok());
+    for hangs_up_first in [true, false] {
+        let answer = loop {
+            studio.pause(PauseMode::AfterPicture);
+            let first = send(address, "/sdapi/v1/txt2img", &with(small("a long way"), &json!({"steps": 150})));
+            until(address, "the first job", |it| it["state"]["sampling_steps"] == 150);
+            let next = send(address, "/sdapi/v1/txt2img", &small("the next one"));
+            let waiting = || {
+                let jobs = get(address, "/sdcpp/v1/jobs").json();
+                jobs.as_array().unwrap().iter().filter(|it| it["status"] == "queued").count()
+            };
+            while waiting() < 2 {
+                std::thread::yield_now();
+            }
+            let stopped = Instant::now();
+            if hangs_up_first {
+                drop(first);
+                until(address, "the next job", |it| it["state"]["sampling_steps"] == 3);
+                interrupt();
+            } else {
+                interrupt();
+                drop(first);
+                until(address, "the next job", |it| it["state"]["sampling_steps"] == 3);
+            }
+            let was_in_time = stopped.elapsed() < SAME_STOP;
+            studio.pause(PauseMode::No);
+            let answer = next.answer().ok();
+            // On a machine that is too slow to do both at once, who interrupts may mean the next job.
+            if was_in_time {
+                break answer;
+            }
+        };
+        assert_eq!(answer["images"].as_array().unwrap().len(), 1, "hangs up first: {hangs_up_first}, {answer}");
+        until(address, "the end", is_idle);
+    }
 }

@@ -5,7 +5,7 @@ use atelier_core::advice::Advice;
 use atelier_core::canvas::StartFit;
 use atelier_core::recipe::{ControlImage, Preprocessor, Rgb8};
 use atelier_language::tr;
-use atelier_media::{PictureError, fit_image, inverted, line_art, read_image, scribble, soft_edges, thumbnail, without_details};
+use atelier_media::{PictureError, depth_map, fit_image, inverted, line_art, read_image, scribble, soft_edges, thumbnail, without_details};
 
 /// Largest picture whose pixels are all looked at: outlines take 40 bytes of memory for each. A
 /// larger one is reduced first, and what is made of it enlarged.
@@ -43,6 +43,7 @@ fn preprocessed(image: &Rgb8, preprocessor: Preprocessor) -> Result<Rgb8, Advice
         Preprocessor::Scribble => scribble(image),
         Preprocessor::Tile => without_details(image),
         Preprocessor::Invert => inverted(image),
+        Preprocessor::DepthMap => depth_map(image),
     })
 }
 

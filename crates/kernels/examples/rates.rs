@@ -3,7 +3,7 @@
 //!
 //! `rates LEVEL THREADS ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES
 //! TOKENS DEPTH`, `int8 FORMAT FEATURES TOKENS DEPTH` (quantised weights in eight bits, with the
-//! instructions beside the level), `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the
+//! instructions beside the level, or with those of `int8 FORMAT@INT8LEVEL ...`), `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the
 //! registers can do, of one thread), milliseconds of `attention SIZE TOKENS HEADS`. Other weights,
 //! keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
@@ -46,14 +46,18 @@ fn measure(level: Level, kernels: &Kernels, threads: usize, row: &str) -> Option
     let (format, numbers) = match kind {
         "int8" => {
             let (name, numbers) = numbers.split_once(' ')?;
-            (Some(Format::ALL.into_iter().find(|format| format!("{format:?}") == name)?), numbers)
+            let (name, int8) = name.split_once('@').map_or((name, None), |(name, int8)| (name, Some(int8)));
+            let format = Format::ALL.into_iter().find(|format| format!("{format:?}") == name)?;
+            let is_named = |it: &Int8Level| it.is_available() && int8.is_some_and(|int8| format!("{it:?}") == int8);
+            let beside = int8.is_none().then(|| Int8Level::beside(level, true));
+            (Some((format, beside.or_else(|| Int8Level::ALL.into_iter().find(is_named))?)), numbers)
         }
         _ => (None, numbers),
     };
     let numbers: Option<Vec<usize>> =
         numbers.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
     Some(match (kind, numbers?.as_slice()) {
-        ("int8", &[features, tokens, depth]) => int8_product(level, kernels, threads, format?, [tokens, features, depth]),
+        ("int8", &[features, tokens, depth]) => int8_product(kernels, threads, format?, [tokens, features, depth]),
         ("product", &[features, tokens, depth]) => product(kernels, threads, tokens, features, depth),
         ("convolution", &[size, _, channels, out_channels]) => convolution(kernels, threads, size, channels, out_channels),
         ("attention", &[size, tokens, heads]) => attention(kernels, threads, size, tokens, heads),
@@ -148,7 +152,7 @@ fn product(kernels: &Kernels, threads: usize, tokens: usize, features: usize, de
     2e-9 * (tokens * features * depth) as f64 / seconds
 }
 
-fn int8_product(level: Level, kernels: &Kernels, threads: usize, format: Format, [tokens, features, depth]: [usize; 3]) -> f64 {
+fn int8_product(kernels: &Kernels, threads: usize, (format, level): (Format, Int8Level), [tokens, features, depth]: [usize; 3]) -> f64 {
     let weights_stride = depth / format.values() * format.bytes();
     // Factors of small numbers, whose time is that of all others.
     let weights = vec![0x21_u8; features * weights_stride];
@@ -167,7 +171,6 @@ fn int8_product(level: Level, kernels: &Kernels, threads: usize, format: Format,
         depth,
         epilogue: Epilogue::NONE,
     };
-    let level = Int8Level::beside(level, true);
     // SAFETY: the matrices have these sizes.
     let seconds = best(threads, |thread| unsafe { int8::multiply(level, kernels, &product, thread) });
     2e-9 * (tokens * features * depth) as f64 / seconds

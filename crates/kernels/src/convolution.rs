@@ -148,17 +148,17 @@ impl Right for Window<'_> {
         let mut all = [const { None }; PANELS_MAX];
         for (slot, (panel, vectors)) in all.iter_mut().zip(panels(kernels, columns)) {
             let offset = (panel.start - columns.start) * DEPTH_WORDS;
-            *slot = Some((self.panel(&panel, vectors, depth.clone()), offset));
+            *slot = Some((self.panel(&panel, vectors, kernels.panel_strides(vectors), depth.clone()), offset));
         }
         let window = self.shape.kernel.0 * self.shape.kernel.1;
         // Even, so that no pair of values is divided.
         let step = 2 * window * (MIN_STEP / window).max(1);
         for start in depth.clone().step_by(step) {
-            let words = if kernels.pairs { (start - depth.start) / 2 } else { start - depth.start };
+            let words = kernels.words_of(start - depth.start);
             for (panel, offset) in all.iter_mut().flatten() {
                 panel.depth = start..depth.end.min(start + step);
                 // SAFETY: as the caller promises; the panel's row of word 0 is at the offset.
-                unsafe { (kernels.pack_pixels)(panel, to.add(*offset + words * panel.vectors * kernels.lanes)) };
+                unsafe { (kernels.pack_pixels)(panel, to.add(*offset + words * panel.row_stride)) };
             }
         }
     }
@@ -193,8 +193,12 @@ impl Right for Lines<'_> {
         let mut all = [(0, 0); PANELS_MAX];
         let mut count = 0;
         for (panel, vectors) in panels(kernels, columns) {
-            all[count] = (panel.start - columns.start, vectors);
-            count += 1;
+            // In tiles each vector is a panel of its own.
+            let parts = if kernels.registers.is_some() { vectors } else { 1 };
+            for part in 0..parts {
+                all[count] = (panel.start - columns.start + part * kernels.lanes, vectors / parts);
+                count += 1;
+            }
         }
         let group = self.window() * channels_of_word(kernels);
         let block = LineBlock {
@@ -223,6 +227,7 @@ impl Left for PairedWeights {
         let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];
         let source = depth.start..depth.end.min(self.channels * self.window);
         for (i, row) in rows.enumerate() {
+            self.rows.ask_ahead(row, &source);
             // SAFETY: as the caller promises; a packed row has room for a vector more than a
             // block's words.
             unsafe {
@@ -236,9 +241,23 @@ impl Left for PairedWeights {
 
 impl<'a> Window<'a> {
     /// The pixels of some columns, as runs inside rows.
-    fn panel(&self, columns: &Range<usize>, vectors: usize, depth: Range<usize>) -> PixelPanel<'a> {
-        let mut panel =
-            PixelPanel { image: self.image, shape: self.shape, runs: [Run::default(); PANEL_MAX], run_count: 0, vectors, depth };
+    fn panel(
+        &self,
+        columns: &Range<usize>,
+        vectors: usize,
+        (row_stride, vector_stride): (usize, usize),
+        depth: Range<usize>,
+    ) -> PixelPanel<'a> {
+        let mut panel = PixelPanel {
+            image: self.image,
+            shape: self.shape,
+            runs: [Run::default(); PANEL_MAX],
+            run_count: 0,
+            vectors,
+            row_stride,
+            vector_stride,
+            depth,
+        };
         let width = self.shape.out.0;
         let mut pixel = columns.start;
         while pixel < columns.end {

@@ -102,6 +102,7 @@ macro_rules! entries {
             tile_vectors: <<$words as crate::simd::Words>::Unit as crate::simd::Simd>::TILE_VECTORS,
             pairs: <$words as crate::simd::Words>::PAIRS,
             multiply_tile,
+            registers: None,
             pack,
             unpack_f16,
             transpose,

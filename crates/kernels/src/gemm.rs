@@ -14,15 +14,16 @@
 //!     pack that part of B into panels          0.5 MB, stays in the second cache
 //!     for each ROW_BLOCK rows of A
 //!       pack that part of A                    0.3 MB, stays in the second cache; once for all columns where the whole of A is small
-//!       for each panel of B                    3 vectors wide: 48 KB (AVX-512)
-//!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache (16 with AMX)
+//!       for each panel of B                    3 vectors wide: 48 KB (AVX-512; 2 with AMX)
+//!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache (32 with AMX)
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
 //!       finish these rows after the last depth   0.5 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
 //! ```
 //!
 //! Packing puts the values into the order in which the innermost loop reads them, so that it reads
 //! forward only, and converts them: to f32, or to bfloat16 in pairs of neighbours in k, which a
-//! word of 32 bits holds. So there is one loop for both, which moves words. Weights of any type are
+//! word of 32 bits holds. So there is one loop for both, which moves words. With AMX's tile
+//! registers the order is by tiles of 16 rows of 16 words, filled up with zeros. Weights of any type are
 //! unpacked here, once for each block of rows or columns and not once for each product.
 //!
 //! The factors are traits, because that is where convolution and attention differ from a product of
@@ -36,7 +37,7 @@
 
 use std::ops::Range;
 
-use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, TILE_ROWS_MAX};
+use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, LEFT_STRIDE, TILE_SIDE, TILE_VALUES_MAX};
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
@@ -45,9 +46,6 @@ use crate::table::{Kernels, Tile};
 const COLUMN_VECTORS: usize = 30;
 /// Rows of a block of A.
 const ROW_BLOCK: usize = 256;
-/// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are
-/// in different sets of the first cache.
-const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
 /// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed
 /// again for each.
 const WHOLE_LEFT_MAX: usize = 2 << 20;
@@ -70,7 +68,7 @@ pub(crate) trait Right {
 
     /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns: for
     /// each word of `depth` a row of the panel's vectors, of which the first values count, as many
-    /// as the panel has columns.
+    /// as the panel has columns. Where they lie says [`Kernels::panel_strides`].
     ///
     /// # Safety
     /// The columns are readable and `to` is writable; `depth` is at most a block.
@@ -132,7 +130,8 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     let block_columns = COLUMN_VECTORS * kernels.lanes.max(8);
     let depth_block = right.depth_block(kernels);
     let depth_blocks = depth.div_ceil(depth_block);
-    let whole_left = depth_blocks * target.rows.len() * LEFT_STRIDE;
+    let left_rows = target.rows.len().next_multiple_of(kernels.tile_rows);
+    let whole_left = depth_blocks * left_rows * LEFT_STRIDE;
     let is_kept = target.columns.len() > block_columns && whole_left <= WHOLE_LEFT_MAX;
     let left_words = if is_kept { whole_left } else { ROW_BLOCK * LEFT_STRIDE };
     let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + left_words);
@@ -151,18 +150,26 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
         for (depth_index, depth_first) in (0..depth).step_by(depth_block).enumerate() {
             let is_last = depth_first + depth_block >= depth;
             let depth = depth_first..depth.min(depth_first + depth_block);
-            let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
+            let words = packed_words(kernels, depth.len());
             // SAFETY: the scratch holds a block.
-            unsafe { right.pack_block(kernels, &columns, &depth, packed_right) };
+            unsafe {
+                right.pack_block(kernels, &columns, &depth, packed_right);
+                fill_right(kernels, columns.len(), depth.len(), packed_right);
+            }
             for row in target.rows.clone().step_by(ROW_BLOCK) {
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
-                let before = if is_kept { depth_index * target.rows.len() + row - target.rows.start } else { 0 };
+                let before = if is_kept { depth_index * left_rows + row - target.rows.start } else { 0 };
                 // SAFETY: the scratch has a row of LEFT_STRIDE words for each, of every block of
                 // depth where they are kept.
                 let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
                 if !is_kept || first == target.columns.start {
                     // SAFETY: see above.
-                    unsafe { left.pack(kernels, rows.clone(), depth.clone(), packed_left, LEFT_STRIDE) };
+                    unsafe { pack_left(kernels, left, &rows, &depth, packed_left) };
+                }
+                if let Some(registers) = &kernels.registers {
+                    // SAFETY: the processor has them. Until they are released nothing runs but what
+                    // is here, so nobody else finds or changes their shapes.
+                    unsafe { (registers.configure)() };
                 }
                 for (panel, vectors) in panels(kernels, &columns) {
                     for row in rows.clone().step_by(kernels.tile_rows) {
@@ -184,12 +191,60 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
                         }
                     }
                 }
+                if let Some(registers) = &kernels.registers {
+                    // SAFETY: see above.
+                    unsafe { (registers.release)() };
+                }
                 if is_last {
                     // SAFETY: all depth is summed.
                     unsafe { target.finish(kernels, rows, columns.clone()) };
                 }
             }
         }
+    }
+}
+
+/// Words of so many values in a packed block: with tiles, whole ones.
+const fn packed_words(kernels: &Kernels, values: usize) -> usize {
+    let words = kernels.words_of(values);
+    if kernels.registers.is_some() { words.next_multiple_of(TILE_SIDE) } else { words }
+}
+
+/// Packs a part of A, [`LEFT_STRIDE`] words for each row.
+///
+/// # Safety
+/// As [`Left::pack`]; with tiles there is room for whole ones.
+unsafe fn pack_left(kernels: &Kernels, left: &impl Left, rows: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+    #[repr(align(64))]
+    struct Strip([u32; TILE_SIDE * LEFT_STRIDE]);
+    let Some(registers) = &kernels.registers else {
+        // SAFETY: as the caller promises.
+        return unsafe { left.pack(kernels, rows.clone(), depth.clone(), to, LEFT_STRIDE) };
+    };
+    let mut strip = Strip([0; TILE_SIDE * LEFT_STRIDE]);
+    let (words, filled) = (kernels.words_of(depth.len()), packed_words(kernels, depth.len()));
+    for first in rows.clone().step_by(TILE_SIDE) {
+        let some = first..rows.end.min(first + TILE_SIDE);
+        // SAFETY: as the caller promises; the strip has as many rows.
+        unsafe { left.pack(kernels, some.clone(), depth.clone(), strip.0.as_mut_ptr(), LEFT_STRIDE) };
+        for (row, values) in strip.0.chunks_mut(LEFT_STRIDE).enumerate() {
+            values[if row < some.len() { words } else { 0 }..filled].fill(0);
+        }
+        // SAFETY: see above.
+        unsafe { (registers.order)(strip.0.as_ptr(), filled / TILE_SIDE, to.add((first - rows.start) * LEFT_STRIDE)) };
+    }
+}
+
+/// Fills up the depth of the tiles of a packed part of B.
+///
+/// # Safety
+/// It is packed in `to`.
+unsafe fn fill_right(kernels: &Kernels, columns: usize, depth: usize, to: *mut u32) {
+    let words = kernels.words_of(depth);
+    let missing = packed_words(kernels, depth) - words;
+    for column in (0..columns).step_by(kernels.lanes).take_while(|_| missing > 0) {
+        // SAFETY: each vector of columns has room for all depth of a block, which is whole tiles.
+        unsafe { to.add(column * DEPTH_WORDS + words * kernels.lanes).write_bytes(0, missing * kernels.lanes) };
     }
 }
 
@@ -200,22 +255,26 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
 /// # Safety
 /// As [`Kernels::multiply_tile`], with a target of `columns` columns.
 unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
-    // SAFETY: as the caller promises; the narrow tile is computed beside the target and copied.
+    let (rows, width) = (tile.rows, tile.vectors * kernels.lanes);
+    if kernels.registers.is_some() {
+        tile.rows = rows.next_multiple_of(TILE_SIDE);
+    }
+    // SAFETY: as the caller promises; a tile beyond the target is computed beside it and copied.
     unsafe {
-        if columns == tile.vectors * kernels.lanes {
+        if (tile.rows, width) == (rows, columns) {
             return (kernels.multiply_tile)(&tile);
         }
-        let mut whole = [0.0_f32; TILE_ROWS_MAX * PANEL_MAX];
+        let mut whole = [0.0_f32; TILE_VALUES_MAX];
         let (out, out_stride) = (tile.out, tile.out_stride);
         tile.out = whole.as_mut_ptr();
-        tile.out_stride = PANEL_MAX;
+        tile.out_stride = width;
         if tile.accumulate {
-            for (row, whole) in whole.chunks_mut(PANEL_MAX).take(tile.rows).enumerate() {
+            for (row, whole) in whole.chunks_mut(width).take(rows).enumerate() {
                 whole[..columns].copy_from_slice(std::slice::from_raw_parts(out.add(row * out_stride), columns));
             }
         }
         (kernels.multiply_tile)(&tile);
-        for (row, whole) in whole.chunks(PANEL_MAX).take(tile.rows).enumerate() {
+        for (row, whole) in whole.chunks(width).take(rows).enumerate() {
             out.add(row * out_stride).copy_from_nonoverlapping(whole.as_ptr(), columns);
         }
     }

@@ -84,14 +84,13 @@ pub(crate) unsafe fn pair_channels<W: Words>(from: *const f32, window: usize, pa
 }
 
 /// Gathers, for the pixels of a panel and the part of depth that it names, the values under the
-/// window, zero outside the image.
+/// window, zero outside the image. Without pairs the vectors of a row lie side by side.
 ///
 /// # Safety
-/// The processor has the instruction set; the image is readable, and `to` is writable for the
-/// depth's words times the panel's width.
+/// The processor has the instruction set; the image is readable, and `to` is writable for a row of
+/// the panel for each of the depth's words.
 #[inline(always)]
 pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
-    let width = panel.vectors * W::Unit::LANES;
     let step = if W::PAIRS { 2 } else { 1 };
     let mut rows = [[0.0_f32; PANEL_MAX]; 2];
     let mut position = panel.start();
@@ -109,13 +108,17 @@ pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
                 } else {
                     rows[1] = [0.0; PANEL_MAX];
                 }
-                pair_rows::<W>(rows[0].as_ptr(), rows[1].as_ptr(), width, to);
+                for vector in 0..panel.vectors {
+                    let at = vector * W::Unit::LANES;
+                    let (even, odd) = (rows[0].as_ptr().add(at), rows[1].as_ptr().add(at));
+                    pair_rows::<W>(even, odd, W::Unit::LANES, to.add(vector * panel.vector_stride));
+                }
             } else {
                 pixel_row::<W::Unit>(panel, position, to.cast());
                 position = panel.next(position);
             }
             depth += step;
-            to = to.add(width);
+            to = to.add(panel.row_stride);
         }
     }
 }

@@ -66,7 +66,8 @@ impl Transposed {
         #[repr(align(64))]
         struct Square([u32; 16 * STRIDE]);
         let mut square = Square([0; 16 * STRIDE]);
-        let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
+        let words = kernels.words_of(depth.len());
+        let (row_stride, vector_stride) = kernels.panel_strides(vectors);
         for vector in 0..vectors {
             let first = columns.start + vector * kernels.lanes;
             let rows = first..columns.end.min(first + kernels.lanes);
@@ -76,7 +77,7 @@ impl Transposed {
                 for missing in rows.len()..kernels.lanes {
                     square.0[missing * STRIDE..][..words].fill(0);
                 }
-                (kernels.transpose)(square.0.as_ptr(), STRIDE, words, to.add(vector * kernels.lanes), vectors * kernels.lanes);
+                (kernels.transpose)(square.0.as_ptr(), STRIDE, words, to.add(vector * vector_stride), row_stride);
             }
         }
     }
@@ -94,7 +95,10 @@ impl Right for Straight {
 
 impl Straight {
     unsafe fn pack(&self, kernels: &Kernels, columns: Range<usize>, vectors: usize, depth: Range<usize>, to: *mut u32) {
+        let (row_stride, vector_stride) = kernels.panel_strides(vectors);
         let width = vectors * kernels.lanes;
+        // Values that lie side by side.
+        let run = if kernels.registers.is_some() { kernels.lanes } else { width };
         let mut rows = [[0.0_f32; PANEL_MAX]; 2];
         let step = if kernels.pairs { 2 } else { 1 };
         for (word, k) in depth.clone().step_by(step).enumerate() {
@@ -107,7 +111,10 @@ impl Straight {
                 } else {
                     rows[1] = [0.0; PANEL_MAX];
                 }
-                (kernels.pair_rows)(rows[0].as_ptr(), rows[1].as_ptr(), width, to.add(word * width));
+                for first in (0..width).step_by(run) {
+                    let to = to.add(word * row_stride + first / run * vector_stride);
+                    (kernels.pair_rows)(rows[0].as_ptr().add(first), rows[1].as_ptr().add(first), run, to);
+                }
             }
         }
     }

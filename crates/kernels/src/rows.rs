@@ -88,6 +88,16 @@ impl Rows {
         }
     }
 
+    /// Asks for these values of a later row while those of `row` are unpacked, where they are weights,
+    /// which are larger than the caches. Of a row only a strip is read at a time, which ends before the
+    /// processor has seen that it is one.
+    pub(crate) fn ask_ahead(&self, row: usize, range: &Range<usize>) {
+        if !matches!(self.values, Values::F32) {
+            let strip = self.bytes_of(range);
+            prefetch(self.data.wrapping_add((row + ROWS_AHEAD) * self.stride + strip.start), strip.len());
+        }
+    }
+
     /// Values of a row's first `count` up to the last that is not zero. Blocks are not looked into:
     /// `count`.
     ///
@@ -113,11 +123,8 @@ impl Rows {
     /// at a multiple of the block.
     pub(crate) unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
         let mut unpacked = [0.0_f32; DEPTH_MAX];
-        // Weights, which are larger than the caches. Of a row only a strip is read at a time, which
-        // ends before the processor has seen that it is one.
-        let strip = if matches!(self.values, Values::F32) { 0..0 } else { self.bytes_of(&depth) };
         for (i, row) in rows.enumerate() {
-            prefetch(self.data.wrapping_add((row + ROWS_AHEAD) * self.stride + strip.start), strip.len());
+            self.ask_ahead(row, &depth);
             // SAFETY: as the caller promises.
             unsafe {
                 let to = to.add(i * stride);

@@ -1,18 +1,20 @@
 //! The functions that exist once for each instruction set, as a table of pointers.
 
+use crate::blocks::DEPTH_WORDS;
 use crate::lines::LineBlock;
 use crate::transforms::{ImageBlock, SumsBlock, WINDOW_VALUES};
 use crate::window::PixelPanel;
 
 /// One register tile: `rows` rows of the left factor times one panel of the right.
 pub(crate) struct Tile {
-    /// Rows, at most [`Kernels::tile_rows`].
+    /// Rows, at most [`Kernels::tile_rows`]. With [`TileRegisters`] these and the words are
+    /// multiples of [`TILE_SIDE`](crate::blocks::TILE_SIDE).
     pub(crate) rows: usize,
     /// Vectors in a row of the panel, 1 to [`Kernels::tile_vectors`].
     pub(crate) vectors: usize,
     /// Depth in words.
     pub(crate) words: usize,
-    /// Packed left factor, row by row.
+    /// Packed left factor, row by row or tile by tile.
     pub(crate) left: *const u32,
     /// Words from one row of `left` to the next.
     pub(crate) left_stride: usize,
@@ -24,6 +26,19 @@ pub(crate) struct Tile {
     pub(crate) out_stride: usize,
     /// Adds to the result instead of overwriting it.
     pub(crate) accumulate: bool,
+}
+
+/// What a level with tile registers needs beside its products. Its packed blocks are of tiles
+/// (`TILE_SIDE`): 16 rows of A are tiles one after the other in depth, and so is each vector of a
+/// panel of B. What is beyond the rows and the depth of the factors is zero.
+#[derive(Clone, Copy)]
+pub(crate) struct TileRegisters {
+    /// Gives the registers of this thread their shapes, before products.
+    pub(crate) configure: unsafe fn(),
+    /// Gives them back, after products.
+    pub(crate) release: unsafe fn(),
+    /// Copies so many tiles of 16 rows of words, [`LEFT_STRIDE`](crate::blocks::LEFT_STRIDE) apart.
+    pub(crate) order: unsafe fn(from: *const u32, tiles: usize, to: *mut u32),
 }
 
 /// Row of scores of attention, replaced by weights.
@@ -54,6 +69,8 @@ pub struct Kernels {
     /// A word holds two values of depth.
     pub(crate) pairs: bool,
     pub(crate) multiply_tile: unsafe fn(&Tile),
+    /// Of levels with tile registers.
+    pub(crate) registers: Option<TileRegisters>,
     /// Writes `count` values as words.
     pub(crate) pack: unsafe fn(from: *const f32, count: usize, to: *mut u32),
     /// Converts `count` values of binary16.
@@ -90,6 +107,19 @@ pub struct Kernels {
     pub(crate) multiply: unsafe fn(from: *const f32, other: *const f32, count: usize, to: *mut f32),
     /// Sum of `count` values, and of the squares of their differences from `centre`.
     pub(crate) sums: unsafe fn(from: *const f32, count: usize, centre: f32) -> (f32, f32),
+}
+
+impl Kernels {
+    /// Words of a packed block from one row of a panel to the next, and from one vector of a row to
+    /// the next.
+    pub(crate) const fn panel_strides(&self, vectors: usize) -> (usize, usize) {
+        if self.registers.is_some() { (self.lanes, self.lanes * DEPTH_WORDS) } else { (vectors * self.lanes, self.lanes) }
+    }
+
+    /// Words of so many values of depth.
+    pub(crate) const fn words_of(&self, values: usize) -> usize {
+        if self.pairs { values.div_ceil(2) } else { values }
+    }
 }
 
 impl std::fmt::Debug for Kernels {

@@ -54,6 +54,9 @@ pub(crate) struct PixelPanel<'a> {
     pub(crate) runs: [Run; PANEL_MAX],
     pub(crate) run_count: usize,
     pub(crate) vectors: usize,
+    /// As [`Kernels::panel_strides`](crate::table::Kernels::panel_strides).
+    pub(crate) row_stride: usize,
+    pub(crate) vector_stride: usize,
     pub(crate) depth: Range<usize>,
 }
 

@@ -3,32 +3,32 @@
 
 use std::collections::{HashMap, HashSet};
 
-use atelier_language::tr;
+use atelier_language::{text, tr};
 
 use super::adapter_endings::is_of_adapter;
 use super::container::{Contents, Flaw, TensorInfo, shown};
 
-/// What one of these beside a weight says of a file.
+/// What one of these beside a weight says of a file: the id of a text, or a name.
 const FORMS: [(&str, &str); 19] = [
-    (".weight.absmax", "quantised by bitsandbytes (NF4 or FP4)"),
-    (".weight.nested_absmax", "quantised by bitsandbytes (NF4 or FP4)"),
-    (".weight.quant_map", "quantised by bitsandbytes (NF4 or FP4)"),
-    (".weight.quant_state.bitsandbytes__nf4", "quantised by bitsandbytes (NF4)"),
-    (".weight.quant_state.bitsandbytes__fp4", "quantised by bitsandbytes (FP4)"),
-    (".SCB", "quantised by bitsandbytes (INT8)"),
-    (".weight_format", "quantised by bitsandbytes (INT8)"),
-    (".weight_scale_inv", "scaled fp8 in blocks"),
+    (".weight.absmax", "library-bitsandbytes-4-bits"),
+    (".weight.nested_absmax", "library-bitsandbytes-4-bits"),
+    (".weight.quant_map", "library-bitsandbytes-4-bits"),
+    (".weight.quant_state.bitsandbytes__nf4", "library-bitsandbytes-nf4"),
+    (".weight.quant_state.bitsandbytes__fp4", "library-bitsandbytes-fp4"),
+    (".SCB", "library-bitsandbytes-int8"),
+    (".weight_format", "library-bitsandbytes-int8"),
+    (".weight_scale_inv", "library-scaled-fp8-in-blocks"),
     (".weight_scale_2", "NVFP4"),
-    (".weight_shape", "packed by compressed-tensors"),
-    (".qweight", "quantised for one kind of GPU (GPTQ, AWQ or SVDQuant)"),
-    (".qzeros", "quantised for one kind of GPU (GPTQ, AWQ or SVDQuant)"),
-    (".wscales", "quantised by SVDQuant"),
-    (".wtscale", "quantised by SVDQuant"),
-    (".weight_packed", "packed by compressed-tensors"),
-    (".weight_zero_point", "quantised with zero points"),
-    (".weight._data", "quantised by Quanto"),
-    (".W_q", "quantised by HQQ"),
-    ("._weight_qdata", "quantised by torchao"),
+    (".weight_shape", "library-packed-by-compressed"),
+    (".qweight", "library-quantised-for-one-kind"),
+    (".qzeros", "library-quantised-for-one-kind"),
+    (".wscales", "library-quantised-by-svdquant"),
+    (".wtscale", "library-quantised-by-svdquant"),
+    (".weight_packed", "library-packed-by-compressed"),
+    (".weight_zero_point", "library-quantised-with-zero"),
+    (".weight._data", "library-quantised-by-quanto"),
+    (".W_q", "library-quantised-by-hqq"),
+    ("._weight_qdata", "library-quantised-by-torchao"),
 ];
 
 /// Scales of a weight's values, which the engine applies.
@@ -67,8 +67,8 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
     if name.contains(".mlp.experts.") {
         return Ok(());
     }
-    if let Some((_, form)) = FORMS.iter().find(|(end, _)| name.ends_with(end)) {
-        return refuse(form);
+    if let Some(&(_, form)) = FORMS.iter().find(|(end, _)| name.ends_with(end)) {
+        return refuse(text(form));
     }
     if let Some(layer) = SCALES.iter().find_map(|end| name.strip_suffix(end)) {
         let Some(weight) = by_name.get(format!("{layer}.weight").as_str()) else { return Ok(()) };

@@ -6,6 +6,7 @@ use super::assemble::Missing;
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 use super::problem::Problem;
 use atelier_downloads::{DownloadJob, FileRequest, Source, UnpackList};
+use atelier_language::tr;
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///
@@ -13,7 +14,7 @@ use atelier_downloads::{DownloadJob, FileRequest, Source, UnpackList};
 /// If the entry does not say where a file can be had.
 pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
-    let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
+    let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), tr!("library-please-report-this")))?;
     Ok(DownloadJob {
         id: entry.id.clone(),
         name: entry.name.clone(),
@@ -32,10 +33,7 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob,
 pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<DownloadJob, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
-        return Err(Problem::new(
-            format!("No download source is known for the missing files of {name}."),
-            "Add a folder that contains them.",
-        ));
+        return Err(Problem::new(tr!("library-no-download-source-is", name), tr!("library-add-a-folder-that-contains-them")));
     }
     let parts = Manifest {
         id: format!("parts-of-{id}"),
@@ -64,8 +62,8 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
         }
         None => {
             return Err(Problem::new(
-                format!("The catalogue has no download source for {} of {}.", file.filename.as_str(), entry.name),
-                "Correct the entry, or choose another model.",
+                tr!("library-the-catalogue-has-no", file = file.filename.as_str(), name = entry.name),
+                tr!("library-correct-the-entry-or"),
             ));
         }
     };

@@ -332,7 +332,7 @@ mod tests {
         for name in ["dream 8.safetensors", "ink.GGUF", "both.zip"] {
             assert_eq!(check_probed_name(name.into()).as_deref(), Ok(name));
         }
-        assert!(check_probed_name("notes".into()).unwrap_err().sentence.contains("\"notes\", which is no model"));
+        assert!(check_probed_name("notes".into()).unwrap_err().sentence.contains("\"notes\", which is not a model"));
     }
 
     #[test]

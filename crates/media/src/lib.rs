@@ -40,7 +40,7 @@ pub use inspect::{
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use limits::MAX_SIDE;
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, save_with_metadata, write_picture};
-pub use preprocess::{inverted, line_art, scribble, soft_edges, without_details};
+pub use preprocess::{depth_map, inverted, line_art, scribble, soft_edges, without_details};
 pub use received::{MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture};
 pub use stored_recipe::{MissingFile, RestoredRecipe, StoredRecipe};
 pub use thumbnail::thumbnail;

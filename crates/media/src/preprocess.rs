@@ -82,6 +82,19 @@ pub fn inverted(image: &Rgb8) -> Rgb8 {
     Rgb8::new(image.width(), image.height(), pixels).unwrap_or_else(|| image.clone())
 }
 
+/// A depth map over its whole range: the nearest point is white, the farthest black. Cameras and
+/// other programs use a part of it.
+#[must_use]
+pub fn depth_map(image: &Rgb8) -> Rgb8 {
+    let shades: Vec<u8> = image.pixels().chunks_exact(3).flat_map(|pixel| Rgb::from_slice(pixel).to_luma().0).collect();
+    let (Some(far), Some(near)) = (shades.iter().min(), shades.iter().max()) else { return image.clone() };
+    let range = u32::from(near - far);
+    // What is as far everywhere stays as it is.
+    let spread = |shade: &u8| (u32::from(shade - far) * 255).checked_div(range).map_or(*shade, |spread| spread as u8);
+    let pixels = shades.iter().flat_map(|shade| [spread(shade); 3]).collect();
+    Rgb8::new(image.width(), image.height(), pixels).unwrap_or_else(|| image.clone())
+}
+
 /// A picture of this one's size in the shades of `shade`.
 fn drawn(image: &Rgb8, shade: impl Fn(u32, u32) -> u8) -> Rgb8 {
     let places = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (x, y)));
@@ -128,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    const FILTERS: [fn(&Rgb8) -> Rgb8; 5] = [soft_edges, scribble, line_art, without_details, inverted];
+    const FILTERS: [fn(&Rgb8) -> Rgb8; 6] = [soft_edges, scribble, line_art, without_details, inverted, depth_map];
 
     fn picture(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 3]) -> Rgb8 {
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
@@ -168,6 +181,14 @@ mod tests {
         assert!(red.abs_diff(155) < 4 && green == 0 && blue == 90, "{red} {green} {blue}");
         let halves = without_details(&picture(64, 64, |x, _| if x < 32 { [10; 3] } else { [240; 3] }));
         assert!(at(&halves, 4, 9)[0] < 20 && at(&halves, 60, 9)[0] > 230);
+    }
+
+    #[test]
+    fn a_depth_map_spans_black_to_white_and_a_flat_one_stays() {
+        let map = depth_map(&picture(31, 8, |x, _| [90 + x as u8; 3]));
+        assert_eq!((at(&map, 0, 3), at(&map, 10, 3), at(&map, 30, 7)), ([0; 3], [85; 3], [255; 3]));
+        let flat = picture(9, 9, |_, _| [70; 3]);
+        assert_eq!(depth_map(&flat), flat);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl KeptSheet {
             if stored.version > VERSION {
                 return Err(Unreadable::Newer);
             }
-            Self::checked(stored).ok_or_else(|| Unreadable::damaged(tr!("studio-it-is-no-sheet")))
+            Self::checked(stored).ok_or_else(|| Unreadable::damaged(tr!("studio-it-is-not-a-sheet")))
         };
         read_stored(path, MAX_BYTES, parse).map_err(|error| {
             if matches!(error, Unreadable::Damaged(_))

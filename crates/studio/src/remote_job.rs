@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use atelier_core::recipe::{PictureInfo, Recipe, SETTING_NAMES, Seed};
+use atelier_core::recipe::{PictureInfo, Recipe, Seed, setting_name};
 use atelier_engine::{Begin, End, Failure, Picture, Preview, Step, Timings};
 use atelier_language::tr;
 use atelier_media::{PictureError, ReceivedPicture, StoredRecipe, read_image, read_metadata};
@@ -91,8 +91,7 @@ pub fn differences(asked: &JobRequest, used: &Recipe) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut compare = |key: &str, asked: Option<String>, used: Option<String>| {
         if let Some(asked) = asked.filter(|asked| Some(asked) != used.as_ref()) {
-            let name = SETTING_NAMES.iter().find(|(it, _)| *it == key).map_or("", |(_, name)| *name);
-            found.push(Difference { name, asked, used });
+            found.push(Difference { name: setting_name(key), asked, used });
         }
     };
     let text = |value: f32| value.to_string();

@@ -141,7 +141,8 @@ impl Segmenter {
             (value - mean[channel]) / deviation[channel]
         });
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-no").into()))?;
+        let output: Tensor<f32> =
+            self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-picture").into()))?;
         let shape = output.shape().to_vec();
         let sides = match shape.as_slice() {
             [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] => Some((*rows, *columns)),
@@ -153,10 +154,10 @@ impl Segmenter {
             sides.filter(is_detailed).ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
         let values = opacities(output.to_vec());
         let small = ImageBuffer::<Luma<f32>, _>::from_raw(columns as u32, rows as u32, values);
-        let small = small.ok_or_else(|| other(tr!("vision-its-result-is-no").into()))?;
+        let small = small.ok_or_else(|| other(tr!("vision-its-result-is-not-a-picture").into()))?;
         let large = imageops::resize(&small, picture.width(), picture.height(), FilterType::Triangle);
         let pixels = large.into_raw().into_iter().map(|value| (value * 255.0).round().clamp(0.0, 255.0) as u8).collect();
-        Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other(tr!("vision-its-result-is-no").into()))
+        Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other(tr!("vision-its-result-is-not-a-picture").into()))
     }
 }
 

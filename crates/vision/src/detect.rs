@@ -66,7 +66,8 @@ impl Detector {
         let (width, height) = self.network.size().unwrap_or((SIDE, SIDE));
         let (input, scale) = letterboxed(picture, width, height);
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-no-table").into()))?;
+        let output: Tensor<f32> =
+            self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-table").into()))?;
         let shape = output.shape().to_vec();
         let table = (shape.len() == 3).then(|| output.nd_view::<3>());
         let found = table.and_then(|table| candidates(table, min_probability));

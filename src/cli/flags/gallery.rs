@@ -161,7 +161,7 @@ fn fields() -> String {
     let mut text = "Terms:\n  lake, \"red sunset\", *set, -night  beginning of a word, phrase, part of a word, without".to_owned();
     for field in FIELDS {
         // Writing to a string never fails.
-        let _ = write!(text, "\n  {:<24} {}", field.example, field.description);
+        let _ = write!(text, "\n  {:<24} {}", field.example, field.description());
     }
     text
 }

@@ -8,7 +8,7 @@ use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{Recipe, Seed, SeedNumber};
-use atelier_core::words::{LoraTag, prompt_lines, take_loras};
+use atelier_core::words::{LoraTag, Prompt, prompt_lines, take_loras};
 use atelier_library::LibraryConfig;
 use atelier_library::disk::WildcardLists;
 use atelier_studio::next_recipe::add_named_loras;
@@ -46,7 +46,7 @@ pub(super) fn choose_pictures(
 }
 
 /// The pictures of a recipe: each chooses anew, from this seed on where one is asked for. What
-/// another picture says is no template.
+/// another picture says is no template, also beside words that are typed.
 fn pictures(
     resolved: ResolvedRecipe,
     picture: &PictureFlags,
@@ -55,8 +55,15 @@ fn pictures(
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
     let (mut recipe, mut notes, name) = resolved;
-    let is_typed = picture.prompt.is_some() || picture.negative_prompt.is_some();
-    if !is_typed || !recipe.is_template() {
+    let typed = [&picture.prompt, &picture.negative_prompt].map(Option::is_some);
+    if typed.contains(&true) {
+        let untyped = [&mut recipe.prompt, &mut recipe.negative_prompt].into_iter().zip(typed).filter(|(_, is_typed)| !is_typed);
+        for (words, _) in untyped {
+            let letters = Prompt::parse(words).with_choices_as_letters();
+            *words = letters;
+        }
+    }
+    if !typed.contains(&true) || !recipe.is_template() {
         if recipe.template.is_empty() {
             // Of words in which nothing was chosen there is none.
             recipe.words_seed = None;

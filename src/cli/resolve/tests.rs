@@ -313,7 +313,8 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
 #[expect(clippy::unnecessary_wraps, reason = "as the flags' own reader of pictures")]
 fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
     let folder = tempfile::tempdir().unwrap();
-    let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x96, RNG: CPU";
+    let words = if path == Path::new("braces.png") { "a {red|blue} lake, __colour__" } else { "a lake" };
+    let text = format!("{words}\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x96, RNG: CPU");
     let model = if path == Path::new("gone.png") { ", Model: gone" } else { "" };
     let file = folder.path().join("a.png");
     // A graph whose words come from a node that nobody knows.
@@ -349,6 +350,16 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
     assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Choose another one with --model");
+}
+
+#[test]
+fn words_of_a_picture_are_no_template_beside_words_that_are_typed() {
+    let nothing: &[&str] = &[];
+    for typed in [nothing, &["-n", "haze"], &["-n", "{haze|haze}"]] {
+        let Task::Generate { recipe, .. } = jobs(&[&["--like", "braces.png"], typed].concat()).unwrap().remove(0).task else { panic!() };
+        let negative = if typed.is_empty() { "fog" } else { "haze" };
+        assert_eq!((recipe.prompt.as_str(), recipe.negative_prompt.as_str()), ("a {red|blue} lake, __colour__", negative));
+    }
 }
 
 #[test]

@@ -385,7 +385,7 @@ impl FeatureCommand for Command {
             Self::UseDropped(DroppedUse::Settings) => (tr!("create-use-its-settings"), tr!("create-load-the-settings-stored")),
             Self::UseDropped(DroppedUse::Start) => (tr!("create-start-from-it"), tr!("create-use-it-as-the")),
             Self::UseDropped(DroppedUse::Reference) => (tr!("create-use-it-as-reference"), tr!("create-use-this-picture-as-a-reference")),
-            Self::UseDropped(DroppedUse::Control) => (tr!("create-steer-by-it"), tr!("create-use-this-picture-as-the-control")),
+            Self::UseDropped(DroppedUse::Control) => (tr!("create-use-it-for-control"), tr!("create-use-this-picture-as-the-control")),
             Self::UseDropped(DroppedUse::Gallery) => (tr!("create-add-to-the-gallery"), tr!("create-copy-this-picture-into")),
             Self::UseDropped(DroppedUse::Person) => (tr!("create-show-a-person"), tr!("create-use-photomaker-to-show")),
             Self::CloseDropped => (tr!("common-close"), tr!("create-do-not-use-this")),

@@ -36,6 +36,7 @@ pub mod tokens;
 pub(crate) mod update;
 pub(crate) mod view;
 pub mod word_lists;
+pub(crate) mod word_lists_update;
 pub mod work;
 
 pub use command::Command;

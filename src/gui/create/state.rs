@@ -18,7 +18,7 @@ use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::create::tokens::TokenCounts;
-use crate::gui::create::word_lists::WordLists;
+use crate::gui::create::word_lists::{ListFollower, WordLists};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::{Fold, PreviewChoice};
@@ -58,8 +58,10 @@ pub struct State {
     pub pictures_folder: PathBuf,
     /// Folder of lists of words that prompts name; `None` where this person has no folders.
     pub wildcards: Option<PathBuf>,
-    /// Folders of models beside which lists of words were looked for.
-    pub(crate) list_places: Vec<PathBuf>,
+    /// Folder of files of tags; `None` where this person has no folders.
+    pub tags: Option<PathBuf>,
+    /// When the lists in these folders are read.
+    pub list_follower: ListFollower,
     /// What completes prompts.
     pub word_lists: WordLists,
     /// The prompts in tokens of the chosen model.
@@ -129,7 +131,8 @@ impl State {
             shows_notes: true,
             pictures_folder,
             wildcards: None,
-            list_places: Vec::new(),
+            tags: None,
+            list_follower: ListFollower::default(),
             word_lists: WordLists::default(),
             tokens: TokenCounts::default(),
             prompts: PromptHistory::default(),

@@ -70,6 +70,8 @@ pub(crate) struct Marks {
     pub(crate) unread: Option<Range<usize>>,
     /// Phrases that changed nothing in the picture shown.
     pub(crate) quiet: Vec<Range<usize>>,
+    /// What an input method composes.
+    pub(crate) composed: Option<Range<usize>>,
 }
 
 /// The prompts in tokens, as far as they are known.

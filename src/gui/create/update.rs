@@ -23,9 +23,8 @@ use crate::gui::create::sheet_update;
 use crate::gui::create::starts::for_each_start;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
-use crate::gui::create::templates::{add_chosen, tell_unread};
+use crate::gui::create::templates::add_chosen;
 use crate::gui::create::view::prompt_field;
-use crate::gui::create::word_lists::{WordLists, model_folders};
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
@@ -42,39 +41,11 @@ use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_language::tr;
 use atelier_library::Example;
-use atelier_library::disk::WildcardLists;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::studio_model::StudioModel;
 
 /// Prompts of a list that are added at once: the window waits for it.
 const MAX_LISTED: usize = 1_000;
-
-/// Reads the lists that complete prompts.
-pub(crate) fn start(state: &State, tags: Option<PathBuf>, context: &mut Context<'_>) {
-    let wildcards = state.wildcards.clone();
-    context.run(
-        Worker::Files,
-        move || WordLists::read(wildcards.as_deref(), tags.as_deref()),
-        |(lists, unread), features, context| {
-            features.create.word_lists = lists;
-            tell_unread(unread, context);
-        },
-    );
-}
-
-/// Reads the names of lists of words again, whenever folders of models are others than before.
-fn refresh_list_names(state: &mut State, context: &Context<'_>) {
-    if model_folders(context.shared).eq(&state.list_places) {
-        return;
-    }
-    state.list_places = model_folders(context.shared).cloned().collect();
-    let (own, models) = (state.wildcards.clone(), state.list_places.clone());
-    context.run(
-        Worker::Files,
-        move || WildcardLists::read_beside(own.as_deref(), &models).0,
-        |lists, features, _| features.create.word_lists.note_names(&lists),
-    );
-}
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -460,16 +431,19 @@ fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
 /// Asks for a list of prompts, and adds a picture of each.
 fn enqueue_file(context: &mut Context<'_>) {
     let dialog = FileDialog::file(tr!("create-choose-a-list-of")).filter(tr!("create-text-files"), &["txt"]);
-    choose_one(dialog.filter(tr!("create-all-files"), &["*"]), context, |path, _, context| {
-        context.run(
-            Worker::Files,
-            move || work::read_prompts(&path),
-            |prompts, features, context| match prompts {
-                Ok(prompts) => enqueue_prompts(features.create, prompts, context),
-                Err(sentence) => context.notice(sentence),
-            },
-        );
-    });
+    choose_one(dialog.filter(tr!("create-all-files"), &["*"]), context, |path, _, context| enqueue_prompts_of(path, context));
+}
+
+/// Adds a picture of each prompt of this list.
+pub(crate) fn enqueue_prompts_of(list: PathBuf, context: &Context<'_>) {
+    context.run(
+        Worker::Files,
+        move || work::read_prompts(&list),
+        |prompts, features, context| match prompts {
+            Ok(prompts) => enqueue_prompts(features.create, prompts, context),
+            Err(sentence) => context.notice(sentence),
+        },
+    );
 }
 
 /// Adds a picture of each of these prompts to the end of the queue. A seed that is kept goes on from
@@ -553,7 +527,6 @@ pub(crate) fn check_files_again(state: &mut State) {
 
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
-    refresh_list_names(state, context);
     let recipe = &context.shared.next.recipe;
     let loras = recipe.loras.iter().map(|lora| lora.path.as_path()).chain(recipe.embeddings.iter().map(PathBuf::as_path));
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));

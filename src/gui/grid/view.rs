@@ -199,12 +199,12 @@ fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Com
     let row = sheet.job(at).and_then(|id| state.shared.queue.row(id));
     let words = match row.map(|row| row.job.state) {
         _ if sheet.kept.pictures.contains_key(&at) => "…",
-        Some(JobState::Running) => tr!("grid-forming"),
+        Some(JobState::Running) => tr!("grid-generating"),
         Some(JobState::Cancelled) => tr!("grid-struck-out"),
         Some(JobState::Failed) => tr!("grid-failed"),
         Some(JobState::Held) => tr!("grid-held"),
         Some(JobState::Waiting | JobState::Done) | None if image.is_some() => tr!("grid-draft"),
-        Some(JobState::Waiting | JobState::Done) | None => tr!("grid-waits"),
+        Some(JobState::Waiting | JobState::Done) | None => tr!("grid-waiting"),
     };
     let name = format!("{caption}: {words}");
     command_control(ui, state, commands, Command::CancelCell(at), |ui| {

@@ -100,24 +100,30 @@ fn preprocessor_row(ui: &mut Ui, control: &mut ControlImage) {
         let combo = ComboBox::from_id_salt("Preprocessor")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(control.preprocessor.map_or(tr!("guides-none"), Preprocessor::label))
+            .selected_text(control.preprocessor.map_or(tr!("guides-none"), |it| preprocessor_words(it).0))
             .show_ui(ui, |ui| {
                 ui.selectable_value(&mut control.preprocessor, None, tr!("guides-none")).on_hover_text(tr!("guides-use-the-picture-as"));
                 for preprocessor in Preprocessor::ALL {
-                    let hover = match preprocessor {
-                        Preprocessor::Canny => tr!("guides-draw-thin-outlines"),
-                        Preprocessor::SoftEdge => tr!("guides-draw-broad-soft-outlines"),
-                        Preprocessor::LineArt => tr!("guides-draw-the-dark-lines"),
-                        Preprocessor::Scribble => tr!("guides-draw-few-thick-strokes"),
-                        Preprocessor::Tile => tr!("guides-leave-out-the-details"),
-                        Preprocessor::Invert => tr!("guides-exchange-dark-and-light"),
-                    };
-                    ui.selectable_value(&mut control.preprocessor, Some(*preprocessor), preprocessor.label()).on_hover_text(hover);
+                    let (words, hover) = preprocessor_words(*preprocessor);
+                    ui.selectable_value(&mut control.preprocessor, Some(*preprocessor), words).on_hover_text(hover);
                 }
             });
         let hover = tr!("guides-what-to-make-of");
         combo.response.on_hover_text(hover).accessible_name(tr!("guides-preprocessor"));
     });
+}
+
+/// The name of a preprocessor, and what it does.
+fn preprocessor_words(preprocessor: Preprocessor) -> (&'static str, &'static str) {
+    match preprocessor {
+        Preprocessor::Canny => (tr!("guides-canny"), tr!("guides-draw-thin-outlines")),
+        Preprocessor::SoftEdge => (tr!("guides-soft-edge"), tr!("guides-draw-broad-soft-outlines")),
+        Preprocessor::LineArt => (tr!("guides-line-art"), tr!("guides-draw-the-dark-lines")),
+        Preprocessor::Scribble => (tr!("guides-scribble"), tr!("guides-draw-few-thick-strokes")),
+        Preprocessor::Tile => (tr!("guides-tile"), tr!("guides-leave-out-the-details")),
+        Preprocessor::Invert => (tr!("guides-invert"), tr!("guides-exchange-dark-and-light")),
+        Preprocessor::DepthMap => (tr!("guides-depth-map"), tr!("guides-spread-a-depth-map")),
+    }
 }
 
 /// Draws what the preprocessor made of the control picture.

@@ -196,7 +196,7 @@ impl FeatureCommand for Command {
             Self::SetParallelFiles(_) => (tr!("models-parallel-downloads"), tr!("models-number-of-parallel-downloads")),
             Self::Rescan => (tr!("models-look-again"), tr!("models-scan-all-folders-again")),
             Self::EditTokenText(_) => (tr!("models-token"), tr!("models-access-token-of-your")),
-            Self::SaveToken => (tr!("models-keep"), tr!("models-save-this-token-it")),
+            Self::SaveToken => (tr!("models-save"), tr!("models-save-this-token-it")),
             Self::DeleteToken => (tr!("models-forget-the-token"), tr!("models-remove-the-token-from")),
             Self::FocusToken => (tr!("models-paste-a-token"), tr!("models-go-to-the-field")),
             Self::SearchHub => (tr!("models-search-hugging-face"), tr!("models-search-hugging-face-the")),

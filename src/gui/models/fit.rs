@@ -302,8 +302,10 @@ mod tests {
         let alone = [device(DeviceKind::Cpu, 16)];
         assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         // Free memory just now does not count.
-        let full = alone.clone().map(|it| Device { memory_free_bytes: 0, ..it });
-        assert_eq!(predict(&full, 8), predict(&alone, 8));
+        let idle = alone.clone().map(|it| Device { memory_free_bytes: it.memory_total_bytes, ..it });
+        assert_eq!(alone[0].memory_free_bytes, 0);
+        assert_eq!(predict(&idle, 13), predict(&alone, 13));
+        assert_eq!(MachineMemory::from_devices(&idle), MachineMemory::from_devices(&alone));
         assert_eq!(FitPrediction::predict(&[], &estimate(1), &recipe), None);
         assert_eq!(predict(&with_card, 4).time, None, "the card was not measured");
     }

@@ -37,7 +37,7 @@ pub fn summary(entries: &[JobSnapshot]) -> Option<String> {
     }
     let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));
     if !entries.iter().any(|it| it.status == Status::Running) {
-        let words = if open().count() > 0 { tr!("models-waiting") } else { tr!("models-standing-still") };
+        let words = if open().count() > 0 { tr!("models-waiting") } else { tr!("models-stopped") };
         return Some(format!("{} {words}", count(entries.len())));
     }
     let bytes = open().map(|it| it.progress.bytes).sum();
@@ -137,7 +137,7 @@ mod tests {
         let both = [entry(Status::Running, 5_000_000, 1e6), entry(Status::Waiting, 0, 0.0), entry(paused, 9_000_000, 0.0)];
         assert_eq!(summary(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
         assert_eq!(summary_fraction(&both), Some(0.25));
-        assert_eq!(summary(&[entry(Status::Paused(PauseReason::ByPerson), 1, 0.0)]).unwrap(), "1 download standing still");
+        assert_eq!(summary(&[entry(Status::Paused(PauseReason::ByPerson), 1, 0.0)]).unwrap(), "1 download stopped");
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             }
             context.shared.jobs.remove(engine_job);
             create.sheet.end_job(engine_job);
-            let card = ErrorCard::new(tr!("queue-this-picture-could-not"), tr!("queue-sorry", reason));
+            let card = ErrorCard::new(tr!("queue-this-picture-could-not"), tr!("queue-reason", reason));
             context.shared.error = Some(card.at(context.shared.screen_of_making()));
         }
         QueueEvent::PictureKept { engine_job, owner, index, result } if owner.is_person() => {

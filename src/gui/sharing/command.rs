@@ -38,6 +38,8 @@ pub enum Command {
     SetPerson(String),
     /// Give the person of this name a token.
     AddPerson,
+    /// Take a person's token back.
+    RemovePerson(String),
     /// Put a person's link on the clipboard.
     CopyLink(String),
     /// Show a person's link as a code for a phone.
@@ -69,6 +71,7 @@ impl FeatureCommand for Command {
             Self::CopyAddress => (tr!("sharing-copy-address"), tr!("sharing-copy-the-address-for")),
             Self::SetPerson(_) => (tr!("sharing-name-of-the-person"), tr!("sharing-the-name-is-shown")),
             Self::AddPerson => (tr!("sharing-add-person"), tr!("sharing-create-a-token-for")),
+            Self::RemovePerson(_) => (tr!("sharing-revoke"), tr!("sharing-end-this-persons-token")),
             Self::CopyLink(_) => (tr!("sharing-copy-link"), tr!("sharing-copy-the-link-with")),
             Self::ShowCode(_) => (tr!("sharing-show-code"), tr!("sharing-show-the-link-as")),
             Self::HideCode => (tr!("sharing-hide-code"), tr!("sharing-hide-the-code")),
@@ -95,8 +98,12 @@ impl FeatureCommand for Command {
             Self::Stop | Self::CopyAddress | Self::Admit(_) | Self::TurnAway(_) => is_on(),
             Self::AddPerson => {
                 is_on()?;
-                is(!state.is_adding, tr!("sharing-one-moment"))?;
+                is(!state.is_changing, tr!("sharing-one-moment"))?;
                 is(!state.person.trim().is_empty(), tr!("common-type-a-name-first"))
+            }
+            Self::RemovePerson(name) => {
+                is(has_person(name), tr!("sharing-this-person-has-no"))?;
+                is(!state.is_changing, tr!("sharing-one-moment"))
             }
             Self::CopyLink(name) | Self::ShowCode(name) => is(has_person(name), tr!("sharing-this-person-has-no")),
             Self::HideCode => is(state.code.is_some(), tr!("sharing-no-code-is-shown")),

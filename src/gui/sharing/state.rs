@@ -30,8 +30,8 @@ pub struct State {
     pub(crate) phase: Phase,
     /// The name that is typed for a person who is to get a token.
     pub person: String,
-    /// A person is being added.
-    pub is_adding: bool,
+    /// Tokens are being made or taken back.
+    pub is_changing: bool,
     /// The code that is shown.
     pub(crate) code: Option<PhoneCode>,
 }

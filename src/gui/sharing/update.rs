@@ -53,6 +53,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SetPerson(name) => state.person = name,
         Command::AddPerson => add_person(state, context),
+        Command::RemovePerson(person) => remove_person(state, person, context),
         Command::CopyLink(person) => {
             if let Some(link) = state.running().and_then(|it| it.link(&person)) {
                 context.egui.copy_text(link);
@@ -140,26 +141,46 @@ fn stop(state: &mut State, context: &Context<'_>) {
 }
 
 fn add_person(state: &mut State, context: &Context<'_>) {
-    let (Some(paths), Some(running)) = (state.paths.clone(), state.running()) else { return };
     let name = state.person.trim().to_owned();
-    let mut people: Vec<String> = running.people.iter().map(|(name, _)| name.clone()).collect();
-    if !people.contains(&name) {
-        people.push(name);
+    let mut people = people_but(state, &name);
+    people.push(name);
+    change_people(state, people, None, context);
+}
+
+fn remove_person(state: &mut State, person: String, context: &Context<'_>) {
+    if state.code.as_ref().is_some_and(|code| code.person == person) {
+        state.code = None;
     }
+    let people = people_but(state, &person);
+    change_people(state, people, Some(person), context);
+}
+
+/// Those who have a token, but for this person.
+fn people_but(state: &State, person: &str) -> Vec<String> {
+    let people = state.running().into_iter().flat_map(|it| &it.people);
+    people.map(|(name, _)| name.clone()).filter(|name| name != person).collect()
+}
+
+/// Gives these people tokens, and takes that of `gone` back.
+fn change_people(state: &mut State, people: Vec<String>, gone: Option<String>, context: &Context<'_>) {
+    let Some(paths) = state.paths.clone() else { return };
     let access = access_of(state, people);
-    state.is_adding = true;
+    state.is_changing = true;
+    let is_added = gone.is_none();
     context.run(
         Worker::Files,
-        move || work::tokens_of(&access, &paths),
-        |added, features, context| {
+        move || work::tokens_of(&access, gone.as_deref(), &paths),
+        move |changed, features, context| {
             let state = features.sharing;
-            state.is_adding = false;
-            match added {
+            state.is_changing = false;
+            match changed {
                 Ok((tokens, people)) => {
                     if let Phase::On(running) = &mut state.phase {
                         running.server.set_tokens(tokens);
                         running.people = people;
-                        state.person.clear();
+                        if is_added {
+                            state.person.clear();
+                        }
                     }
                 }
                 Err(error) => {

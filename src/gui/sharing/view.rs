@@ -153,10 +153,18 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
             });
         });
     }
+    for address in &running.guests.admitted {
+        ui.push_id(address, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(tr!("sharing-a-device-at-has-access", address)).color(palette.text));
+                command_button(ui, state, commands, Command::TurnAway(*address));
+            });
+        });
+    }
     heading(ui, tr!("sharing-people"), |_| {});
     for (person, _) in &running.people {
         ui.push_id(person, |ui| {
-            ui.horizontal(|ui| {
+            ui.horizontal_wrapped(|ui| {
                 ui.label(RichText::new(person).color(palette.text));
                 if let Some((words, is_full)) = usage(state, running, person) {
                     ui.label(small(words, if is_full { palette.warn } else { palette.weak }));
@@ -165,6 +173,7 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
                 let code = if is_shown { Command::HideCode } else { Command::ShowCode(person.clone()) };
                 command_button(ui, state, commands, code);
                 command_button(ui, state, commands, Command::CopyLink(person.clone()));
+                command_button(ui, state, commands, Command::RemovePerson(person.clone()));
             });
         });
     }

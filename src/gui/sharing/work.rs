@@ -71,8 +71,11 @@ pub(super) fn usage(paths: &Paths, owners: Vec<String>) -> BTreeMap<String, Opti
     owners.into_iter().map(with_bytes).collect()
 }
 
-/// Everybody's tokens. The people of `access` get one where they have none.
-pub(super) fn tokens_of(access: &Access, paths: &Paths) -> Result<(Tokens, Vec<(String, String)>), CannotServe> {
+/// Everybody's tokens. The people of `access` get one where they have none; that of `gone` ends.
+pub(super) fn tokens_of(access: &Access, gone: Option<&str>, paths: &Paths) -> Result<(Tokens, Vec<(String, String)>), CannotServe> {
+    if let Some(person) = gone {
+        Access::forget(paths, person)?;
+    }
     let (tokens, _) = access.tokens(paths)?;
     let people = tokens.people();
     Ok((tokens, people))

@@ -104,7 +104,7 @@ fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
     assert!(studio.sees("Choose a picture") && studio.sees("Add a reference picture") && !studio.sees("Choose a control picture"));
     studio.press(Modifiers::NONE, Key::Escape);
     drop_paths(&mut studio, std::slice::from_ref(&path));
-    assert!(!studio.sees("Steer by it"), "there is no ControlNet");
+    assert!(!studio.sees("Use it for control"), "there is no ControlNet");
     studio.click("Start from it");
 
     studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
@@ -113,7 +113,7 @@ fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
     assert!(!studio.sees("Choose a start picture") && studio.sees("Choose a control picture"));
     studio.press(Modifiers::NONE, Key::Escape);
     drop_paths(&mut studio, std::slice::from_ref(&path));
-    studio.click("Steer by it");
+    studio.click("Use it for control");
     let control = recipe(&studio).control.clone().unwrap();
     assert_eq!((control.image, control.strength), (ImageSource::File(path), 0.9));
     assert!(studio.sees("Start picture") && studio.sees("Control picture"));

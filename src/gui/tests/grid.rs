@@ -82,7 +82,7 @@ fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
     let waits = |at: &Place| !kept.pictures.contains_key(at);
     let last = kept.turns.iter().flat_map(|turn| turn.cells.clone()).rfind(waits).unwrap();
     let caption = kept.captions.caption(last);
-    studio.click(&format!("{caption}: waits"));
+    studio.click(&format!("{caption}: waiting"));
     let struck = format!("{caption}: struck out");
     let deadline = Instant::now() + LONG;
     while !studio.sees(&struck) {

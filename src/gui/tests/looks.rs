@@ -132,6 +132,24 @@ fn upscale_guides_and_loras_sum_themselves_up_where_they_are_folded() {
 }
 
 #[test]
+fn what_heads_a_part_of_the_settings_stands_out_from_the_names_in_it() {
+    let mut studio = Studio::sized(ready(), [1440.0, 2000.0]);
+    studio.harness.run_ok();
+    let coords = |words: &str| {
+        let found = studio.harness.output().shapes.iter().find_map(|it| match &it.shape {
+            egui::Shape::Text(text) if text.galley.text() == words => text.galley.job.sections.first().map(|it| it.format.coords.clone()),
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("{words} is not drawn"))
+    };
+    let names = coords("Steps");
+    assert_eq!(coords("Sampler"), names);
+    for head in ["Sampling", "Upscale", "Guides", "LoRAs"] {
+        assert_ne!(coords(head), names, "{head}");
+    }
+}
+
+#[test]
 fn keeping_a_seed_moves_nothing_under_the_pointer() {
     let mut studio = open_board(5);
     studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });

@@ -15,6 +15,7 @@ use crate::gui::side_panel::{SIDE_WIDTH, SidePanel};
 use crate::gui::tests::*;
 use crate::gui::{system_fonts, theme};
 use crate::settings::Fold;
+use atelier_core::recipe::changed_settings;
 use atelier_language::{Language, choose_language, text};
 
 /// Names the language in the process that it has for itself.
@@ -63,6 +64,10 @@ fn look_at_all(language: Language) {
     choose_language(language);
     let words = words_of(language);
     assert!(words.contains(text("create-prompt-2")) && words.len() > 500, "{}", words.len());
+    let usual = Recipe::default();
+    let changed = changed_settings(&usual, &Recipe { steps: usual.steps + 1, ..usual.clone() });
+    assert_eq!(changed, [text("core-setting-steps")]);
+    assert_eq!(changed == ["steps"], language == Language::English);
     let font = egui::FontId::proportional(theme::BODY);
     let has_han = |studio: &Studio| studio.harness.ctx.fonts_mut(|fonts| fonts.has_glyph(&font, '語'));
     assert_eq!(system_fonts::han_locale(), (language == Language::Japanese).then_some("ja"));

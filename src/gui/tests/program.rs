@@ -22,12 +22,12 @@ fn zoom_changes_by_keys_and_menu_and_is_stored() {
     assert_eq!((factor(&studio), studio.app().settings().zoom), (1.0, Zoom::default()));
 
     studio.click("Menu");
-    assert!(studio.sees("100 %") || studio.harness.query_by_role_and_label(Role::Button, "Default size").is_some());
-    assert!(studio.harness.get_by_role_and_label(Role::Button, "Default size").accesskit_node().is_disabled());
-    studio.click("Larger");
-    studio.click("Larger");
+    assert!(studio.sees("100 %") || studio.harness.query_by_role_and_label(Role::Button, "Default text size").is_some());
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Default text size").accesskit_node().is_disabled());
+    studio.click("Larger text");
+    studio.click("Larger text");
     assert_eq!(studio.app().settings().zoom.percent(), 120);
-    studio.click("Default size");
+    studio.click("Default text size");
     assert_eq!(factor(&studio), 1.0);
     studio.harness.check_accessibility();
 }
@@ -224,7 +224,7 @@ fn languages_whose_texts_nobody_has_checked_say_so() {
     studio.harness.run_ok();
     studio.harness.run_ok();
     for (own_name, is_machine_made) in [("English", false), ("Deutsch", true), ("日本語", true)] {
-        assert_eq!(studio.paints(&format!("{own_name} (by a machine)")), is_machine_made, "{own_name}");
+        assert_eq!(studio.paints(&format!("{own_name} (machine-translated)")), is_machine_made, "{own_name}");
     }
     studio.harness.check_accessibility();
 }

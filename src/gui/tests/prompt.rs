@@ -1,12 +1,10 @@
 //! The prompt's own keys and what its field says.
 
 use crate::gui::create::tokens::PromptField;
-use crate::gui::create::word_lists::WordLists;
 use crate::gui::tests::*;
 use crate::gui::theme;
 use atelier_library::{CardFile, ModelCard, ModelKind};
 use atelier_studio::library_service::{FolderSummary, LibrarySnapshot};
-use atelier_studio::tags::TagList;
 
 /// A window whose prompt has the keyboard, with the caret behind its last word.
 fn writing(prompt: &str) -> Studio {
@@ -81,16 +79,27 @@ fn a_bracket_that_is_never_closed_is_told_below_the_field() {
 
 /// A window in which lists of words and tags complete the prompt.
 fn completing(prompt: &str) -> Studio {
-    let mut studio = writing("");
-    // The window's own lists come first.
-    studio.until_files_are_read();
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tags.csv"), "red fox,0,12000,\nred (colour),0,900,\nred sea,0,2000000,\"salt_water\"\n").unwrap();
-    let (tags, unread) = TagList::read(folder.path());
-    assert!(unread.is_empty());
-    studio.app_mut().state.create.word_lists = WordLists { wildcards: Some(vec!["colour".to_owned(), "land/tree".to_owned()]), tags };
+    for (name, text) in [
+        ("tags/tags.csv", "red fox,0,12000,\nred (colour),0,900,\nred sea,0,2000000,\"salt_water\"\n"),
+        ("wildcards/colour.txt", "red\n"),
+        ("wildcards/land/tree.txt", "oak\n"),
+    ] {
+        write_list(folder.path(), name, text);
+    }
+    let settings = Settings { recipe: Recipe { prompt: String::new(), ..ready() }, ..Settings::default() };
+    let mut studio = Studio::at(folder, settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("");
+    studio.harness.run_ok();
     type_on(&mut studio, prompt);
     studio
+}
+
+/// Writes a list of words or tags into the folder of a person, in the middle of what a window does.
+fn write_list(home: &Path, name: &str, text: &str) {
+    let path = Paths::beneath(home).data.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
 }
 
 fn type_on(studio: &mut Studio, text: &str) {
@@ -127,9 +136,27 @@ fn a_list_that_nobody_has_is_told_while_it_is_typed() {
     assert!(!studio.sees("No list has this name"));
     type_on(&mut studio, ", {__hue__|red}");
     assert!(studio.sees("__hue__  No list has this name."));
-    studio.app_mut().state.create.word_lists.wildcards.as_mut().unwrap().push("hue".to_owned());
-    studio.harness.run_ok();
+    write_list(studio.folder.path(), "wildcards/hue.yaml", "hue:\n  - red\n");
+    studio.until("the new list", |app| app.state.create.word_lists.wildcards.as_ref().is_some_and(|names| names.len() == 3));
     assert!(!studio.sees("No list has this name"), "it is there now");
+}
+
+#[test]
+fn lists_and_tags_that_come_later_complete_the_prompt_at_once() {
+    let mut studio = writing("");
+    type_on(&mut studio, "red s");
+    assert_eq!(offers(&studio), [] as [&str; 0]);
+    // Neither folder is there yet.
+    write_list(studio.folder.path(), "tags/sea.csv", "red sea,0,9,\n");
+    studio.until("the tags", |app| app.state.create.word_lists.tags.len() == 1);
+    type_on(&mut studio, "e");
+    assert_eq!(offers(&studio), ["red sea"]);
+    write_list(studio.folder.path(), "tags/fox.csv", "red fox,0,9,\n");
+    studio.until("more tags", |app| app.state.create.word_lists.tags.len() == 2);
+    write_list(studio.folder.path(), "wildcards/land/tree.txt", "oak\n");
+    studio.until("the list", |app| app.state.create.word_lists.wildcards == Some(vec!["land/tree".to_owned()]));
+    std::fs::remove_dir_all(Paths::beneath(studio.folder.path()).data.join("tags")).unwrap();
+    studio.until("no tags", |app| app.state.create.word_lists.tags.is_empty());
 }
 
 #[test]
@@ -246,6 +273,32 @@ fn what_an_input_method_composes_is_committed_while_names_are_completed() {
     assert_eq!(offers(&studio), ["red sea"]);
     studio.press(Modifiers::NONE, Key::Tab);
     assert_eq!(prompt(&studio), "hồ, reкрасная\nred sea");
+}
+
+#[test]
+fn what_is_composed_is_not_told_to_be_wrong_before_it_is_written() {
+    let mut studio = completing("a lake, ");
+    let field = studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").rect();
+    for (composed, sentence) in [("(мо", "This bracket is never closed"), ("__hue__", "No list has this name")] {
+        compose(&mut studio, "x");
+        compose(&mut studio, composed);
+        assert!(!studio.sees(sentence), "{composed}");
+        // A frame without a word of the input method changes nothing.
+        studio.harness.hover_at(field.center());
+        studio.harness.run_ok();
+        assert!(!studio.sees(sentence) && offers(&studio).is_empty(), "{composed}");
+        commit(&mut studio, composed);
+        assert!(studio.sees(sentence), "{composed}");
+        studio.press(Modifiers::COMMAND, Key::A);
+        type_on(&mut studio, "a lake, ");
+        assert!(!studio.sees(sentence), "{composed}");
+    }
+    // What was wrong before is wrong all the same.
+    type_on(&mut studio, "(far ");
+    compose(&mut studio, "__hue__");
+    assert!(studio.sees("This bracket is never closed"));
+    compose(&mut studio, "");
+    assert_eq!(prompt(&studio), "a lake, (far ");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The queue's panel, used as a person uses it.
 
+use crate::gui::create::update::enqueue_prompts_of;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
@@ -45,6 +46,37 @@ fn each_line_of_a_prompt_is_a_picture_of_its_own() {
     assert_eq!(made, [(5, 1), (6, 1), (7, 1)]);
     assert!(studio.sees("3 prompts are in the queue"));
     assert_eq!(studio.app().state.shared.next.recipe.prompt.lines().count(), 4, "the prompt stays");
+}
+
+/// Has the prompts of a file added, as once it was chosen in the system's dialog.
+fn add_prompts_of(studio: &Studio, list: &Path) {
+    let list = list.to_owned();
+    studio.app().background.run(Worker::Files, || (), move |(), _, context| enqueue_prompts_of(list, context));
+}
+
+#[test]
+fn each_line_of_a_file_is_a_picture_of_its_own() {
+    let mut studio = Studio::open(Recipe { seed: Some(Seed(8)), batch_count: 3, ..ready() });
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("prompts from a file");
+    studio.harness.run_ok();
+    assert!(studio.sees("Add prompts from a file"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    let list = studio.folder.path().join("list.txt");
+    std::fs::write(&list, "\u{feff}a moor\r\n\r\n  {a hut|a hut} in fog\n\tein Haus\n").unwrap();
+    add_prompts_of(&studio, &list);
+    until_prompts(&mut studio, &["a moor", "a hut in fog", "ein Haus"]);
+    let rows = &studio.app().state.shared.queue.rows;
+    let made: Vec<(u64, u32)> = rows.iter().map(|row| (seed_of(&row.job.recipe), row.job.recipe.batch_count)).collect();
+    assert_eq!(made, [(8, 1), (9, 1), (10, 1)]);
+    assert_eq!(rows[1].job.recipe.template, "{a hut|a hut} in fog");
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "a lake", "the prompt stays");
+    for (contents, sentence) in [(&b"a moor \xff"[..], "not a text file"), (b" \n\n", "No line has a prompt")] {
+        std::fs::write(&list, contents).unwrap();
+        add_prompts_of(&studio, &list);
+        studio.until(sentence, |app| app.state.notices.shown().is_some_and(|it| it.text.contains(sentence)));
+    }
+    assert_eq!(studio.app().state.shared.queue.rows.len(), 3, "nothing was added");
 }
 
 #[test]
@@ -225,6 +257,12 @@ fn a_queue_that_stands_still_is_seen_and_resumed_where_pictures_are_asked_for() 
     assert!(!studio.sees("paused after this picture") && studio.sees("paused"), "nothing forms");
     studio.click("Hide the queue");
     assert!(studio.sees("0 paused"), "also while the panel is closed");
+    let amber = studio.harness.ctx.global_style().visuals.warn_fg_color;
+    let colour = studio.harness.output().shapes.iter().find_map(|it| match &it.shape {
+        egui::Shape::Text(text) if text.galley.text() == "0 paused" => Some(text.galley.job.sections[0].format.color),
+        _ => None,
+    });
+    assert_eq!(colour, Some(amber));
     studio.press(Modifiers::COMMAND, Key::Enter);
     assert!(studio.sees("this picture waits until you resume it"));
     studio.until("the job", |app| app.state.shared.queue.rows.len() == 1);

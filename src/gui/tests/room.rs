@@ -115,7 +115,7 @@ fn at_the_first_start_prompt_shape_count_and_generate_are_in_sight_and_the_rest_
         for name in [
             "MultilineTextInput \"Prompt\"",
             "Button \"Shape 16:9\"",
-            "Button \"Number of pictures: 1, chosen by itself\"",
+            "Button \"Number of pictures: 1, chosen automatically\"",
             "Button \"Generate\"",
         ] {
             let control = controls.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("{size:?}: {name} is out of sight"));

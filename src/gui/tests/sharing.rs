@@ -88,7 +88,10 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     studio.harness.check_accessibility();
     studio.click("Allow");
     assert_eq!(status(address, None), 200);
-    assert!(!studio.sees("asks for access"));
+    assert!(!studio.sees("asks for access") && studio.sees("has access"));
+    studio.click("Refuse");
+    assert_eq!(status(address, None), 401, "who was let in may be turned away later");
+    assert!(!studio.sees("has access"));
 
     studio.fill("Name of the person", "Anna");
     studio.click("Add person");
@@ -100,6 +103,12 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     studio.click_first("Show code");
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_some());
     studio.harness.check_accessibility();
+    studio.fill("Name of the person", "Ben");
+    studio.click_first("Revoke");
+    studio.until("the end of Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_none()));
+    assert_eq!(status(address, Some(token)), 401, "her phone is shut out");
+    assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_none());
+    assert_eq!(studio.app().state.sharing.person, "Ben", "what is typed stays");
     studio.click("Stop sharing");
     studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
 }

@@ -68,8 +68,8 @@ fn the_pictures_of_a_job_form_side_by_side_in_places_that_stay() {
         studio.port.send(Event::Preview { job, preview: Preview { picture, step: 1, place: None, image: image(8, shade) } });
     }
     studio.until("both previews", |app| [0, 2].iter().all(|index| app.state.create.forming.get((job, *index)).is_some()));
-    assert_eq!(cell(&studio, "Picture 1 of 4, forming"), places[0]);
-    assert_eq!(cell(&studio, "Picture 3 of 4, forming"), places[2]);
+    assert_eq!(cell(&studio, "Picture 1 of 4, generating"), places[0]);
+    assert_eq!(cell(&studio, "Picture 3 of 4, generating"), places[2]);
     for (index, seed) in [(0, 5), (1, 6), (2, 7), (3, 8)] {
         studio.picture(job, index, seed);
     }
@@ -239,7 +239,7 @@ fn the_count_beside_the_button_is_what_is_made() {
     studio.done(job);
     studio.click("Number of pictures: 4");
     studio.click("As many as are quick");
-    assert!(studio.app().settings().counts_automatically && has_cell(&studio, "Number of pictures: 1, chosen by itself"));
+    assert!(studio.app().settings().counts_automatically && has_cell(&studio, "Number of pictures: 1, chosen automatically"));
     assert_eq!(studio.generate().1.batch_count, 1, "nobody knows how long they take");
     // So it is at the first start, and not where somebody has settings.
     let home = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ fn four_are_made_where_they_take_less_than_ten_seconds_together() {
         studio.settle();
         studio.press(Modifiers::COMMAND, Key::Num1);
         studio.settle();
-        assert!(has_cell(&studio, &format!("Number of pictures: {count}, chosen by itself")), "{speed} times as quick");
+        assert!(has_cell(&studio, &format!("Number of pictures: {count}, chosen automatically")), "{speed} times as quick");
         assert_eq!(studio.generate().1.batch_count, count);
     }
 }

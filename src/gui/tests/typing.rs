@@ -263,7 +263,7 @@ fn the_menu_of_a_picture_has_groups_and_keys() {
     let tile = studio.harness.get_by_label_contains("Picture 1, seed 7");
     tile.click_secondary();
     studio.harness.run_ok();
-    for words in ["Use these settings", "Upscale 2×", "Save as…", "Show in folder"] {
+    for words in ["Pick", "More like this", "Use these settings", "Upscale 2×", "Save as…", "Show in folder", "Move to the trash"] {
         assert!(studio.harness.query_all_by_role_and_label(Role::Button, words).count() >= 1, "{words}");
     }
     assert!(studio.harness.query_by_role_and_label(Role::Button, "Finish this draft").is_none(), "it is no draft");

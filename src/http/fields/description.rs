@@ -43,6 +43,13 @@ impl Description {
         inside
     }
 
+    /// As parameters of a query.
+    pub(crate) fn parameters(&self) -> Vec<Value> {
+        let noted = self.0.lock();
+        let parameter = |(key, field): (&String, &Field)| json!({"name": key, "in": "query", "required": noted.required.contains(key), "schema": field.schema()});
+        noted.fields.iter().map(parameter).collect()
+    }
+
     /// As a JSON schema.
     pub(crate) fn schema(&self) -> Value {
         let noted = self.0.lock();
@@ -134,5 +141,16 @@ mod tests {
                 "name": {"type": "string", "maxLength": 32_000}, "picture": {"type": "string", "contentEncoding": "base64"}}}},
         }});
         assert_eq!(description.schema(), expected);
+        let of_query = Fields::describe(|mut it| {
+            it.switch("small", true);
+            if it.whole("page").is_none() {
+                it.missing("page");
+            }
+        });
+        let expected = json!([
+            {"name": "page", "in": "query", "required": true, "schema": {"type": "integer"}},
+            {"name": "small", "in": "query", "required": false, "schema": {"type": "boolean", "default": true}},
+        ]);
+        assert_eq!(Value::Array(of_query.parameters()), expected);
     }
 }

@@ -165,3 +165,78 @@ fn a_token_is_needed_here_too_where_it_was_asked_for() {
     let bearer = format!("Bearer {TOKEN}");
     assert!(matches!(judge(&Head { authorization: Some(&bearer), ..local() }, &policy), Verdict::Pass { .. }));
 }
+
+/// What a browser that was paired with this host sends.
+fn kept(host: &str, token: &str) -> String {
+    cookie(host, token).unwrap().split(';').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_cookie_counts_for_our_own_page_and_for_nothing_that_another_page_sends() {
+    const HOST: &str = "192.168.1.5:7860";
+    const OWN: Option<&str> = Some("http://192.168.1.5:7860");
+    let (own, wrong) = (kept(HOST, TOKEN), kept(HOST, "0123456789abcdef0123456789abcdeX"));
+    let among = format!("theme=dark; {own}; atelier-8188=x");
+    let (elsewhere, plain, torn) = (kept("192.168.1.5:7861", TOKEN), format!("atelier-7860={TOKEN}"), format!("{own}="));
+    let post = Head { cookie: Some(&own), ..remote() };
+    let get = Head { method: "GET", path: "/sdcpp/v1/jobs", ..post };
+    let table: Vec<(&str, Head<'_>, u16)> = vec![
+        ("a picture on our page, by HTTP", get, 200),
+        ("its size alone", Head { method: "HEAD", ..get }, 200),
+        ("a stream of events, where a browser says from where", Head { sec_fetch_site: Some("same-origin"), ..get }, 200),
+        ("typed into the address line", Head { sec_fetch_site: Some("none"), sec_fetch_mode: Some("navigate"), ..get }, 200),
+        ("our page asks for a picture to be made", Head { origin: OWN, ..post }, 200),
+        ("and a browser says from where", Head { origin: OWN, sec_fetch_site: Some("same-origin"), ..post }, 200),
+        (
+            "behind a proxy with TLS, whose origin is allowed",
+            Head { origin: Some("https://lite.koboldai.net"), sec_fetch_site: Some("same-origin"), ..post },
+            200,
+        ),
+        ("among cookies of others", Head { origin: OWN, cookie: Some(&among), ..post }, 200),
+        ("with an empty login", Head { origin: OWN, authorization: Some("Basic "), ..post }, 200),
+        ("something is changed, and nobody says from where", post, 401),
+        ("nor does a browser's word about nobody help", Head { sec_fetch_site: Some("none"), ..post }, 401),
+        ("something is removed", Head { method: "DELETE", ..get }, 401),
+        ("another site", Head { origin: Some("http://evil.example"), ..post }, 403),
+        ("a page without an origin", Head { origin: Some("null"), ..post }, 403),
+        ("another server on the same host", Head { origin: Some("http://192.168.1.5:8188"), ..post }, 403),
+        ("a picture of ours on another site", Head { sec_fetch_site: Some("cross-site"), ..get }, 403),
+        ("on another server of the same host", Head { sec_fetch_site: Some("same-site"), ..get }, 403),
+        ("a link on another site", Head { sec_fetch_site: Some("cross-site"), sec_fetch_mode: Some("navigate"), ..get }, 401),
+        ("a site that was allowed brings no cookie", Head { origin: Some("https://lite.koboldai.net"), ..post }, 401),
+        ("nor for looking", Head { origin: Some("https://lite.koboldai.net"), ..get }, 401),
+        (
+            "a name that was made to lead here",
+            Head { host: Some("evil.example:7860"), origin: Some("http://evil.example:7860"), ..post },
+            403,
+        ),
+        ("a wrong token", Head { cookie: Some(&wrong), ..get }, 401),
+        ("of another port", Head { cookie: Some(&elsewhere), ..get }, 401),
+        ("the token itself", Head { cookie: Some(&plain), ..get }, 401),
+        ("with something behind it", Head { cookie: Some(&torn), ..get }, 401),
+        ("two cookie headers", Head { cookie: Some(""), ..get }, 401),
+        ("pairing, without a token yet", Head { path: PAIRING, cookie: None, ..post }, 200),
+        ("pairing, by another site", Head { path: PAIRING, cookie: None, origin: Some("http://evil.example"), ..post }, 403),
+    ];
+    for (what, head, wanted) in &table {
+        assert_eq!(status(head), *wanted, "{what}: {head:?}");
+    }
+    let owner = |cookie: &str, policy: &Policy| match judge(&Head { cookie: Some(cookie), ..get }, policy) {
+        Verdict::Pass { owner, .. } => Some(owner.name().to_owned()),
+        _ => None,
+    };
+    let shared = kept(HOST, "a-token-that-many-share");
+    assert_eq!([&own, &shared].map(|it| owner(it, &policy())), [Some("Anna".to_owned()), Some("guest 192.168.1.23".to_owned())]);
+    assert_eq!(owner(&own, &Policy { tokens: Tokens::default(), ..policy() }), None, "it ends with its token");
+}
+
+#[test]
+fn a_cookie_is_for_no_script_and_for_no_other_site_and_holds_any_token() {
+    let set = cookie("studio.local", "a;b,c=\"d\"\\-0123456789").unwrap();
+    let (pair, rules) = set.split_once("; ").unwrap();
+    assert_eq!(rules, "Path=/; Max-Age=34560000; HttpOnly; SameSite=Strict");
+    let value = pair.strip_prefix("atelier-80=").unwrap();
+    assert!(value.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it)), "{value}");
+    assert_eq!(kept("[::1]:7861", TOKEN).split('=').next(), Some("atelier-7861"));
+    assert_eq!(cookie("localhost:x", TOKEN), None);
+}

@@ -20,6 +20,9 @@ const KEPT_AFTER_END: Duration = Duration::from_mins(10);
 /// Time for which its last preview is kept beside that, for a stream that has not sent it yet: it may
 /// be as large as the picture.
 const PREVIEW_KEPT_AFTER_END: Duration = Duration::from_secs(10);
+/// A client that stops a picture closes its connection and interrupts: the second of them must not
+/// hit the next job.
+const SAME_STOP: Duration = Duration::from_secs(2);
 /// Jobs that ended and can still be asked for.
 const MAX_ENDED: usize = 1000;
 
@@ -69,6 +72,11 @@ impl State {
             // Whether it is somebody else's is nobody's business.
             _ => Err(NoJob::Unknown),
         }
+    }
+
+    /// True where a client of this owner hung up so lately that to interrupt is the same stop.
+    pub(super) fn has_hung_up(&self, owner: &Owner, now: Instant) -> bool {
+        self.disconnects.get(owner).is_some_and(|at| now.saturating_duration_since(*at) < SAME_STOP)
     }
 
     pub(super) fn fold_snapshot(&mut self, snapshot: &QueueSnapshot) {
@@ -142,7 +150,7 @@ impl State {
         for id in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
             self.jobs.remove(id);
         }
-        self.disconnects.retain(|_, at| since(*at) < KEPT_AFTER_END);
+        self.disconnects.retain(|_, at| since(*at) < SAME_STOP);
     }
 }
 
@@ -163,5 +171,19 @@ mod tests {
         state.forget(ended + KEPT_AFTER_END);
         assert_eq!([7, 1].map(|id| found(&state, &anna, id)), [Err(NoJob::Expired), Err(NoJob::Expired)]);
         assert_eq!([8, 0, -1].map(|id| found(&state, &anna, id)), [Err(NoJob::Unknown), Err(NoJob::Unknown), Err(NoJob::Unknown)]);
+    }
+
+    #[test]
+    fn a_client_that_hung_up_is_known_for_two_seconds_and_no_other_owner_for_it() {
+        let (anna, ben) = (Owner::named("Anna"), Owner::named("Ben"));
+        let hung_up = Instant::now();
+        let mut state = State::default();
+        state.disconnects.insert(anna.clone(), hung_up);
+        let just_before = hung_up + SAME_STOP.saturating_sub(Duration::from_nanos(1));
+        state.forget(just_before);
+        assert_eq!([&anna, &ben].map(|owner| state.has_hung_up(owner, just_before)), [true, false]);
+        assert!(!state.has_hung_up(&anna, hung_up + SAME_STOP), "who interrupts then means the next job");
+        state.forget(hung_up + SAME_STOP);
+        assert!(state.disconnects.is_empty(), "what means nothing any more is not kept");
     }
 }

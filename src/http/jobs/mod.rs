@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::{Description, Fields};
+use super::held::Held;
 use super::hub::{JobView, NoJob};
 use super::images::{file_answer, file_bytes, file_json, names_of, preview_text};
 use super::json::Json;
@@ -231,9 +232,14 @@ async fn image(
     Ok(file_answer(picture, format))
 }
 
-async fn events(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {
+async fn events(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    held: Held,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
     let receiver = find(&app, &owner, &id)?;
-    Ok(stream(|events| send_events(receiver, events)))
+    Ok(stream(held, |events| send_events(receiver, events)))
 }
 
 /// Sends what changes about a job until it is over: `state`, `step`, `preview`, `picture`, `end`.

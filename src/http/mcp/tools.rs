@@ -222,6 +222,7 @@ async fn job_status(app: &SharedApp, owner: &Owner, mut fields: Fields) -> Resul
 
 /// Adds a job and waits for its pictures, or for as long as clients wait.
 async fn run(app: &SharedApp, owner: &Owner, made: ResolvedWish, progress: Option<Progress>) -> Result<Vec<Value>, Failure> {
+    let _held = app.hold(owner)?;
     let waiter = app.add(owner, made, Previews::Never, Lane::Interactive).await?;
     content(&follow(waiter, progress).await).await
 }

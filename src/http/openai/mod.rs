@@ -7,7 +7,6 @@ mod request;
 use atelier_gallery::queue::{Lane, Owner};
 use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
-use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -16,6 +15,8 @@ use serde_json::{Value, json};
 use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::{Description, Fields};
+use super::head::Host;
+use super::held::Held;
 use super::hub::{JobView, Waiter, now_ms};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
@@ -74,49 +75,40 @@ async fn generations(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     Payload(body): Payload,
 ) -> Result<Response, Failure> {
     let request = request::read(Fields::read(&body)?, Vec::new(), None, Purpose::Generate)?;
     drop(body);
-    answer(&app, &owner, request, Purpose::Generate, host).await
+    answer(&app, &owner, request, Purpose::Generate, host, held).await
 }
 
 async fn edits(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     request: Request,
 ) -> Result<Response, Failure> {
-    of_form(&app, &owner, request, Purpose::Edit, host).await
+    of_form(&app, &owner, request, Purpose::Edit, host, held).await
 }
 
 async fn variations(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     host: Host,
+    held: Held,
     request: Request,
 ) -> Result<Response, Failure> {
-    of_form(&app, &owner, request, Purpose::Vary, host).await
+    of_form(&app, &owner, request, Purpose::Vary, host, held).await
 }
 
-async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purpose, host: Host) -> Result<Response, Failure> {
+async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purpose, host: Host, held: Held) -> Result<Response, Failure> {
     let (parts, body) = request.into_parts();
     let body: Bytes = read_body(body).await?;
     let (fields, images, mask) = request::read_form(parts, body).await?;
     let request = request::read(fields, images, mask, purpose)?;
-    answer(app, owner, request, purpose, host).await
-}
-
-/// The name by which the client reached this server, which the guard has checked.
-struct Host(String);
-
-impl<S: Sync> axum::extract::FromRequestParts<S> for Host {
-    type Rejection = Failure;
-
-    async fn from_request_parts(parts: &mut axum::http::request::Parts, _: &S) -> Result<Self, Failure> {
-        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        Ok(Self(host.to_owned()))
-    }
+    answer(app, owner, request, purpose, host, held).await
 }
 
 /// What an answer says beside the pictures.
@@ -148,7 +140,14 @@ fn with(mut value: Value, more: &[(&str, Value)]) -> Value {
     value
 }
 
-async fn answer(app: &SharedApp, owner: &Owner, request: ImageRequest, purpose: Purpose, host: Host) -> Result<Response, Failure> {
+async fn answer(
+    app: &SharedApp,
+    owner: &Owner,
+    request: ImageRequest,
+    purpose: Purpose,
+    host: Host,
+    held: Held,
+) -> Result<Response, Failure> {
     let form = Form { format: request.format, quality: request.quality.clone(), partial_images: request.partial_images, purpose };
     let (is_streamed, answers_links) = (request.is_streamed, request.answers_links);
     let request = app.decode(move || request.decode()).await?;
@@ -156,7 +155,7 @@ async fn answer(app: &SharedApp, owner: &Owner, request: ImageRequest, purpose: 
     let previews = if is_streamed && form.partial_images > 0 { Previews::Always } else { Previews::Never };
     let mut waiter = app.add(owner, made, previews, Lane::Interactive).await?;
     if is_streamed {
-        return Ok(stream(|events| send_events(waiter, form, events)));
+        return Ok(stream(held, |events| send_events(waiter, form, events)));
     }
     let view = waiter.end().await;
     outcome(&view)?;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::reply::{Answer, noted};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
+use crate::http::held::Held;
 use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode_fine, parameters};
 use crate::http::json::Json;
 use crate::http::names;
@@ -108,7 +109,11 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
             notes.push("The picture keeps its shape: upscaling_crop is not followed.".to_owned());
         }
         // Its own shape, as large as both sides allow.
-        hires.scale = (wide as f32 / width as f32).min(high as f32 / height as f32).clamp(*FACTORS.start(), *FACTORS.end());
+        let asked = (wide as f32 / width as f32).min(high as f32 / height as f32);
+        hires.scale = asked.clamp(*FACTORS.start(), *FACTORS.end());
+        if hires.scale != asked {
+            notes.push(format!("The picture is made {} times as large: {wide}x{high} is beyond the limits.", hires.scale));
+        }
         hires.target = None;
     }
     let made = app.make(owner, Wish::enlarging(image, hires, notes)).await?;
@@ -121,7 +126,12 @@ async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) 
     Ok((text, view.all_notes()))
 }
 
-pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+pub(super) async fn single(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    _held: Held,
+    Payload(body): Payload,
+) -> Answer {
     let (how, image) = read_single(Fields::read(&body)?)?;
     drop(body);
     let image = app.decode(move || decode_fine("image", &bytes_of("image", &image)?)).await?;
@@ -129,7 +139,7 @@ pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Exten
     Ok(Json(json!({"image": text, "html_info": html(&notes)})))
 }
 
-pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
     let (how, images) = read_batch(Fields::read(&body)?)?;
     drop(body);
     let (mut answers, mut notes) = (Vec::new(), Vec::new());

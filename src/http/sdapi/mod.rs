@@ -22,6 +22,7 @@ use reply::{Answer, noted};
 
 use super::error::Failure;
 use super::fields::{Description, Fields};
+use super::held::Held;
 use super::images::base64_text;
 use super::json::Json;
 use super::payload::{Payload, note_on};
@@ -86,11 +87,16 @@ pub(crate) fn describe(path: &str) -> Option<Description> {
     })
 }
 
-async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+/// The parameters of a route's query, where it reads any.
+pub(crate) fn describe_query(path: &str) -> Option<Description> {
+    (path == "/sdapi/v1/progress").then(|| Fields::describe(progress::read_query))
+}
+
+async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
     generate(&app, &owner, body, false).await
 }
 
-async fn img2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+async fn img2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
     generate(&app, &owner, body, true).await
 }
 

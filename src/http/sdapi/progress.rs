@@ -1,16 +1,16 @@
 //! `progress`, `interrupt` and `skip`: about the asking owner's jobs alone.
 
-use std::time::Duration;
-
 use atelier_media::ExportFormat;
 use atelier_studio::queue::WaitReason;
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Query, State};
-use serde::Deserialize;
+use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::reply::{Answer, noted, timestamp};
+use crate::http::error::Failure;
+use crate::http::fields::Fields;
+use crate::http::head::Asked;
 use crate::http::hub::{JobView, now_ms};
 use crate::http::images::preview_text;
 use crate::http::json::Json;
@@ -18,23 +18,18 @@ use crate::http::payload::note_on;
 use crate::http::state::{SharedApp, blocking};
 use atelier_gallery::queue::Owner;
 
-/// A client that stops a picture closes its connection and interrupts: the second of them must not
-/// hit the next job.
-const SAME_STOP: Duration = Duration::from_secs(2);
 /// Least progress of a job that runs: clients take 0 for "nothing runs".
 const MIN_PROGRESS: f64 = 0.01;
 
-#[derive(Default, Deserialize)]
-pub(super) struct ProgressQuery {
-    #[serde(default)]
-    skip_current_image: Option<String>,
+/// Whether the picture that forms is left out.
+pub(super) fn read_query(mut query: Fields) -> Result<bool, Failure> {
+    let is_skipped = query.switch("skip_current_image", false);
+    // What else stands there is often a number against caches.
+    query.finish().map(|_| is_skipped)
 }
 
-pub(super) async fn progress(
-    State(app): State<SharedApp>,
-    Extension(owner): Extension<Owner>,
-    Query(query): Query<ProgressQuery>,
-) -> Answer {
+pub(super) async fn progress(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Asked(query): Asked) -> Answer {
+    let is_skipped = read_query(query)?;
     app.note_watching(&owner);
     let Some(job) = app.hub.current(&owner) else {
         return Ok(Json(answer(0.0, 0.0, &state_of("", 0, 0, 0, 0, now_ms()), None, None)));
@@ -44,7 +39,6 @@ pub(super) async fn progress(
         let state = state_of("waiting", 1, 0, 0, job.recipe.steps, job.created_ms);
         return Ok(Json(answer(0.0, secs, &state, None, job.wait.as_ref().map(WaitReason::sentence).as_deref())));
     }
-    let is_skipped = query.skip_current_image.is_some_and(|it| matches!(it.to_ascii_lowercase().as_str(), "true" | "1"));
     let preview = match job.preview.clone().filter(|_| !is_skipped) {
         Some(preview) => blocking(move || preview_text(&preview.image, ExportFormat::Png)).await?,
         None => None,
@@ -89,7 +83,7 @@ pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extensi
 
 /// Cancels the job that the owner looks at.
 fn stop(app: &SharedApp, owner: &Owner) {
-    if app.hub.since_disconnect(owner).is_some_and(|since| since < SAME_STOP) {
+    if app.hub.has_hung_up(owner) {
         return;
     }
     if let Some(job) = app.hub.current(owner) {

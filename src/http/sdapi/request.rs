@@ -20,6 +20,8 @@ const UNCHOSEN_SAMPLERS: [Sampler; 2] = [Sampler::Euler, Sampler::EulerA];
 /// A1111's denoising strength, and that of its second pass.
 const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
+/// Factors of a second pass.
+const HIRES_SCALES: std::ops::RangeInclusive<f32> = 1.0..=4.0;
 /// Fields of A1111's second pass, which have no effect where it is off.
 const HIRES_FIELDS: [&str; 12] = [
     "hr_upscaler",
@@ -111,10 +113,11 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     if let Some(script) = it.word("script_name").filter(|name| !name.eq_ignore_ascii_case("none")) {
         it.fault("script_name", format!("Script '{script}' not found"));
     }
-    for (field, words) in [("restore_faces", "Faces are not restored"), ("tiling", "Pictures are not made seamless")] {
-        if it.switch(field, false) {
-            wish.notes.push(format!("{words}: the engine does not have it here."));
-        }
+    if it.switch("restore_faces", false) {
+        wish.notes.push("Faces are not restored: the engine does not have it here.".to_owned());
+    }
+    if it.switch("tiling", false) {
+        (wish.further.seamless_x, wish.further.seamless_y) = (Some(true), Some(true));
     }
     wish.is_saved = it.switch("save_images", false);
     let unit = controlnet::read(it, &mut wish.notes)?;
@@ -227,8 +230,13 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
     let named = names::upscaler(&it.word("hr_upscaler").unwrap_or_default());
     wish.notes.extend(named.note);
     let mut side = |key: &str| it.whole(key).and_then(|side| u32::try_from(side).ok()).filter(|side| *side > 0);
-    let target = side("hr_resize_x").zip(side("hr_resize_y"));
+    let (across, down) = (side("hr_resize_x"), side("hr_resize_y"));
     let steps = side("hr_second_pass_steps");
+    let target = across.zip(down);
+    let (width, height) = (wish.width.unwrap_or(UNCHOSEN_SIDE), wish.height.unwrap_or(UNCHOSEN_SIDE));
+    if let Some((across, down)) = target.filter(|target| !is_shaped_as(*target, (width, height))) {
+        wish.notes.push(format!("The second pass is stretched to {across}x{down}, which is another shape; A1111 crops it."));
+    }
     if target.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
         it.fault("hr_resize_x", format!("Sides must be from {} to {}.", SIDES.start(), SIDES.end()));
     }
@@ -243,7 +251,19 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
             wish.notes.push(format!("The second pass has no place for {what}; that of the picture was used."));
         }
     }
-    let scale = it.clamped_or("hr_scale", 1.0..=4.0, 2.0);
+    let scale = it.clamped_or("hr_scale", HIRES_SCALES, 2.0);
+    // A side alone is a factor: the other one follows in the picture's shape.
+    let by_side = match (across, down) {
+        (Some(across), None) => Some(("hr_resize_x", across as f32 / width as f32)),
+        (None, Some(down)) => Some(("hr_resize_y", down as f32 / height as f32)),
+        _ => None,
+    };
+    if let Some((field, scale)) = by_side.filter(|(_, scale)| !HIRES_SCALES.contains(scale)) {
+        let sentence =
+            format!("It is {scale} times the picture's side; choose from {} to {} times.", HIRES_SCALES.start(), HIRES_SCALES.end());
+        it.fault(field, sentence);
+    }
+    let scale = by_side.map_or(scale, |(_, scale)| scale);
     if scale > 1.0 || target.is_some() {
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
         wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value, ..HiresWish::default() });
@@ -254,6 +274,12 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
         ("hr_cfg", json!(0)),
         ("hr_cfg", json!(1)),
     ]);
+}
+
+/// True of sizes of one shape; A1111 rounds sides to eight pixels.
+fn is_shaped_as((across, down): (u32, u32), (width, height): (u32, u32)) -> bool {
+    let difference = f64::from(across) / f64::from(width) - f64::from(down) / f64::from(height);
+    difference.abs() * f64::from(width.max(height)) <= 16.0
 }
 
 fn read_area(it: &mut Fields, wish: &mut Wish) {
@@ -355,9 +381,42 @@ mod tests {
             let wish = read_text(&format!(r#"{{"sampler_name": "{sampler}", "eta": {eta}}}"#), false).unwrap().wish;
             assert_eq!((wish.sampler, wish.eta), used, "{sampler}");
         }
+        for (tiling, seamless) in [("true", Some(true)), ("false", None), ("null", None)] {
+            let wish = read_text(&format!(r#"{{"tiling": {tiling}}}"#), false).unwrap().wish;
+            assert_eq!((wish.further.seamless_x, wish.further.seamless_y, wish.notes.len()), (seamless, seamless, 0), "{tiling}");
+        }
         let largest = r#"{"seed": "18446744073709551615", "subseed": 9223372036854775808, "subseed_strength": 0.5}"#;
         let wish = read_text(largest, false).unwrap().wish;
         assert_eq!((wish.seed, wish.seed_blend), (Some(Seed::MAX), Some(SeedBlend { seed: Seed(1 << 63), amount: 0.5 })));
+    }
+
+    #[test]
+    fn a_second_pass_by_one_side_keeps_the_shape_and_one_of_another_shape_is_told() {
+        let read = |fields: &str| read_text(&format!(r#"{{"enable_hr": true, {fields}}}"#), false);
+        let scaled = |fields: &str| {
+            let wish = read(fields).unwrap().wish;
+            let hires = wish.hires.unwrap();
+            (hires.scale, hires.target, wish.notes.len())
+        };
+        assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_x": 768, "hr_resize_y": 0, "hr_scale": 2"#), (1.5, None, 0));
+        assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_y": 1536"#), (2.0, None, 0));
+        assert_eq!(scaled(r#""hr_resize_x": 1024"#), (2.0, None, 0), "of A1111's own size");
+        assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_x": 1000, "hr_resize_y": 1504"#), (2.0, Some((1000, 1504)), 0));
+        assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_x": 1024, "hr_resize_y": 1024"#), (2.0, Some((1024, 1024)), 1));
+        let Err(Failure::Invalid(faults)) = read(r#""width": 512, "height": 768, "hr_resize_x": 256"#) else { panic!() };
+        assert_eq!(faults[0].field, ["hr_resize_x"]);
+    }
+
+    #[test]
+    fn numbers_beyond_their_limits_are_told() {
+        let unit = r#"{"image": "AAAA", "guidance_end": 1.5}"#;
+        let body = format!(
+            r#"{{"enable_hr": true, "hr_scale": 8, "denoising_strength": 0.5, "alwayson_scripts": {{"controlnet": {{"args": [{unit}]}}}}}}"#
+        );
+        let wish = read_text(&body, false).unwrap().wish;
+        assert_eq!(wish.hires.unwrap().scale, 4.0);
+        let told = "Brought within limits: hr_scale is 4, alwayson_scripts.controlnet.args.0.guidance_end is 1.";
+        assert_eq!(wish.notes, [told]);
     }
 
     #[test]

@@ -51,6 +51,9 @@ const screenshot = name => page.screenshot({ path: join(folder, `${name}.png`) }
 const said = () => page.$eval('#said', it => it.textContent);
 const tap = selector => page.locator(selector).click();
 const until = (isSo, ...given) => page.waitForFunction(isSo, { polling: 50 }, ...given);
+const session = await page.createCDPSession();
+/** What the browser keeps for the server. */
+const cookies = async () => (await session.send('Network.getCookies', { urls: [url] })).cookies;
 /** What the server says to the person whose token it is. */
 const atelier = async route => (await fetch(`${url}${route}`, { headers: { Authorization: `Bearer ${token}` } })).json();
 const lastJob = async () => (await atelier('/sdcpp/v1/jobs')).at(-1);
@@ -75,8 +78,10 @@ async function checks() {
   await check('pairing by its link', async () => {
     await page.goto(`${url}/#t=${token}`);
     await until(() => !document.getElementById('room').hidden);
-    return page.evaluate(() => [location.hash, JSON.parse(localStorage.getItem('atelier')).token]);
-  }, ([hash, kept]) => hash === '' && kept === token);
+    const readable = await page.evaluate(() => location.hash + document.cookie + JSON.stringify({ ...localStorage }));
+    return { readable, kept: (await cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite })) };
+  }, ({ readable, kept }) => !readable.includes(token) && !readable.includes('#') && !readable.includes('atelier-')
+    && JSON.stringify(kept) === '[{"httpOnly":true,"sameSite":"Strict"}]');
   await check('fits a phone', misfits, found => found.length === 0);
   for (const scheme of ['light', 'dark']) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
@@ -136,16 +141,15 @@ async function checks() {
     return said();
     // Its shape is another one.
   }, words => words.includes('start picture'));
-  const session = await page.createCDPSession();
   await check('the home screen takes it', async () => (await session.send('Page.getInstallabilityErrors')).installabilityErrors,
     errors => errors.length === 0);
   await check('no complaint of the browser', () => complaints, found => found.length === 0);
   await check('a token that is wrong is asked for again', async () => {
-    await page.evaluate(() => localStorage.clear());
+    await session.send('Network.clearBrowserCookies');
     await page.setRequestInterception(true);
-    // As another computer is answered that brings no token.
-    page.on('request', request => {
-      const isAsked = new URL(request.url()).pathname.startsWith('/sdcpp/') && !request.headers().authorization?.includes(token);
+    // As another computer is answered that was not paired.
+    page.on('request', async request => {
+      const isAsked = new URL(request.url()).pathname.startsWith('/sdcpp/') && !(await cookies()).length;
       return isAsked ? request.respond({ status: 401, contentType: 'application/json', body: '{}' }) : request.continue();
     });
     await page.reload();

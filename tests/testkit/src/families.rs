@@ -14,7 +14,7 @@ use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder
 
 mod fixed;
 
-pub use fixed::{chroma, pid, qwen_image};
+pub use fixed::{chroma, chroma_of_t5_xxl, pid, qwen_image, t5_xxl};
 
 /// The families that are made.
 pub const FAMILIES: [&str; 7] = ["zimage", "zimage-gguf", "zimage-vae", "sd15", "sdxl", "sd3", "ovis"];
@@ -187,6 +187,15 @@ fn sdxl() -> Model {
     model.text_encoder("conditioner.embedders.0.transformer.text_model");
     model.clip_g();
     model
+}
+
+/// The family `sdxl` with a VAE that decodes.
+#[must_use]
+pub fn sdxl_with_vae() -> Vec<(&'static str, Part)> {
+    let mut vae = Model::default();
+    vae.vae_with_decoder("", 4, true, 32);
+    let vae = Draft::with_holes(Container::Safetensors, &vae.0, &[], |name| name.starts_with("encoder."));
+    vec![("model", whole(&sdxl(), &[])), ("vae", Part::Draft(vae))]
 }
 
 /// A LoRA for the family `zimage`.

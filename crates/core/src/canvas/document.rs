@@ -320,7 +320,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_alpha_locked(&mut self, id: LayerId, locked: bool) -> Result<PixelRect, LayerError> {
-        let name = if locked { tr!("core-lock-the-opacity-of") } else { tr!("core-unlock-the-opacity-of") };
+        let name = if locked { tr!("core-lock-transparency") } else { tr!("core-unlock-transparency") };
         self.change(name, |content| content.layer_mut(id).map(|layer| layer.alpha_locked = locked))
     }
 

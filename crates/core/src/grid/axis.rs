@@ -70,7 +70,7 @@ impl Axis {
             return choice_axis(trimmed, base);
         }
         let Some((name, list)) = trimmed.split_once('=') else {
-            return Err(GridError::new(tr!("core-is-no-axis-write", text)));
+            return Err(GridError::new(tr!("core-is-not-an-axis", text)));
         };
         let (name, list) = (name.trim(), list.trim());
         match name.to_lowercase().as_str() {
@@ -181,7 +181,7 @@ fn size_axis(list: &str) -> Result<Axis, GridError> {
     let read = |label: String| {
         let sides = label.to_lowercase().replace('×', "x");
         let size = sides.split_once('x').and_then(|(width, height)| Some((width.trim().parse().ok()?, height.trim().parse().ok()?)));
-        let wrong = || GridError::new(tr!("core-is-no-size-write", label));
+        let wrong = || GridError::new(tr!("core-is-not-a-size", label));
         let (width, height) = size.ok_or_else(wrong)?;
         let from = Recipe { width, height, ..Recipe::default() };
         if !from.clone().clamp().is_empty() {
@@ -214,7 +214,7 @@ fn strength_axis(lora: &str, list: &str, base: &Recipe, files: &dyn AxisFiles) -
     let read = |label: String| {
         let strength = label.parse::<f32>().ok().filter(|strength| Lora::STRENGTHS.contains(strength));
         let (least, most) = (Lora::STRENGTHS.start(), Lora::STRENGTHS.end());
-        let strength = strength.ok_or_else(|| GridError::new(tr!("core-is-no-strength-use", label, least, most)))?;
+        let strength = strength.ok_or_else(|| GridError::new(tr!("core-is-not-a-strength", label, least, most)))?;
         Ok(AxisValue { label, change: AxisChange::LoraStrength { path: path.clone(), strength } })
     };
     let values = values(list, Ranges::Real)?.into_iter().map(read).collect::<Result<_, GridError>>()?;

@@ -1,5 +1,6 @@
 //! Settings by the names that people type, and their values from text.
 
+use atelier_language::tr;
 use serde_json::{Map, Value};
 
 use super::GridError;
@@ -88,7 +89,7 @@ impl SettingName {
             }
         }
         tracing::debug!("{}: {reason:?}", self.key);
-        Err(GridError::new(format!("the {} cannot be \"{text}\"; choose another value", self.label)))
+        Err(GridError::new(tr!("core-the-setting-cannot-be", label = self.label, text)))
     }
 
     /// The value of the whole setting with another value of a part.
@@ -101,10 +102,10 @@ impl SettingName {
             _ => None,
         };
         let Some(Value::Object(mut fields)) = whole.or_else(usual) else {
-            return Err(GridError::new(format!("there is no {} whose {part} could differ; choose one first", self.name())));
+            return Err(GridError::new(tr!("core-there-is-no-setting-whose", name = self.name(), part)));
         };
         if !fields.contains_key(part) {
-            return Err(GridError::new(format!("the {} has no part \"{part}\"; choose one of {}", self.name(), names(&fields))));
+            return Err(GridError::new(tr!("core-the-setting-has-no-part", name = self.name(), part, parts = names(&fields))));
         }
         if (self.key, part) == ("seed_blend", "seed") && value.as_i64().is_some_and(i64::is_negative) {
             return Err(random_seed());
@@ -125,7 +126,7 @@ impl SettingName {
         let is_kept = limited.setting_value(self.key) == recipe.setting_value(self.key);
         if !is_kept {
             let sentence = notes.first().map(|note| note.trim_end_matches('.').to_lowercase()).unwrap_or_default();
-            return Err(GridError::new(format!("the {} cannot be {text} ({sentence}); choose another value", self.label)));
+            return Err(GridError::new(tr!("core-the-setting-cannot-be-because", label = self.label, text, sentence)));
         }
         if self.key == "seed" && recipe.seed.is_none() {
             return Err(random_seed());
@@ -135,7 +136,7 @@ impl SettingName {
 }
 
 fn random_seed() -> GridError {
-    GridError::new("a random seed compares nothing; name seeds, as in seed=1..4")
+    GridError::new(tr!("core-a-random-seed-compares"))
 }
 
 fn names(fields: &Map<String, Value>) -> String {

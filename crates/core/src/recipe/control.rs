@@ -64,6 +64,8 @@ named_by_engine! {
         Tile = "tile", "Tile";
         /// Dark and light exchanged.
         Invert = "invert", "Invert";
+        /// The shades of a depth map over their whole range.
+        DepthMap = "depthmap", "Depth map";
     }
 }
 

@@ -59,7 +59,7 @@ pub use recall::RecallPart;
 pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
 pub use seed::{Seed, SeedBlend, SeedNumber, read_seed};
 pub use setting::{Reader, Setting};
-pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings};
+pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings, setting_name};
 pub use skip_layers::SkipLayers;
 pub use starts::first_of_other_size;
 pub use step_cache::StepCache;

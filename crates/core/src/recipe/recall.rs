@@ -41,12 +41,12 @@ impl RecallPart {
     #[must_use]
     pub fn tooltip(self) -> &'static str {
         match self {
-            Self::All => tr!("core-take-over-prompt-seed"),
-            Self::Prompt => tr!("core-take-over-the-prompt"),
-            Self::Seed => tr!("core-take-over-the-seed"),
-            Self::AllButSeed => tr!("core-take-over-all-settings"),
-            Self::Size => tr!("core-take-over-width-and"),
-            Self::Model => tr!("core-take-over-the-model"),
+            Self::All => tr!("core-load-prompt-seed-and"),
+            Self::Prompt => tr!("core-load-the-prompt-and"),
+            Self::Seed => tr!("core-load-the-seed-of"),
+            Self::AllButSeed => tr!("core-load-all-settings-of"),
+            Self::Size => tr!("core-load-width-and-height"),
+            Self::Model => tr!("core-load-the-model-of"),
         }
     }
 

@@ -223,7 +223,7 @@ impl Setting for Option<f32> {
         match self {
             Some(value) if value.is_finite() => clamp_real(value, name, limits, *value, notes),
             Some(value) => {
-                notes.push(changed(name, "the usual one", *value));
+                notes.push(changed(name, tr!("core-the-usual-one"), *value));
                 *self = None;
             }
             None => {}
@@ -252,11 +252,11 @@ impl Setting for Option<SkipLayers> {
         let Some(skip) = self else { return };
         let usual = SkipLayers::default();
         clamp_real(&mut skip.scale, name, &SkipLayers::SCALES, usual.scale, notes);
-        clamp_real(&mut skip.start, "start of the skip-layer guidance", &SHARE, usual.start, notes);
-        clamp_real(&mut skip.end, "end of the skip-layer guidance", &SHARE, usual.end, notes);
-        shorten(&mut skip.layers, "skipped layers", SkipLayers::MAX_LAYERS, notes);
+        clamp_real(&mut skip.start, tr!("core-start-of-the-skip"), &SHARE, usual.start, notes);
+        clamp_real(&mut skip.end, tr!("core-end-of-the-skip"), &SHARE, usual.end, notes);
+        shorten(&mut skip.layers, tr!("core-skipped-layers"), SkipLayers::MAX_LAYERS, notes);
         for layer in &mut skip.layers {
-            clamp_whole(layer, "skipped layer", &(0..=SkipLayers::MAX_LAYER), notes);
+            clamp_whole(layer, tr!("core-skipped-layer"), &(0..=SkipLayers::MAX_LAYER), notes);
         }
     }
 }
@@ -269,9 +269,9 @@ impl Setting for Vec<GuidanceRange> {
         shorten(self, name, GuidanceRange::MAX, notes);
         let usual = GuidanceRange::default();
         for range in self {
-            clamp_real(&mut range.guidance, "guidance in a part of the steps", &GUIDANCE, usual.guidance, notes);
-            clamp_real(&mut range.start, "start of the guidance in a part of the steps", &SHARE, usual.start, notes);
-            clamp_real(&mut range.end, "end of the guidance in a part of the steps", &SHARE, usual.end, notes);
+            clamp_real(&mut range.guidance, tr!("core-guidance-in-a-part-of"), &GUIDANCE, usual.guidance, notes);
+            clamp_real(&mut range.start, tr!("core-start-of-the-guidance"), &SHARE, usual.start, notes);
+            clamp_real(&mut range.end, tr!("core-end-of-the-guidance"), &SHARE, usual.end, notes);
         }
     }
 }
@@ -304,7 +304,12 @@ impl Setting for Option<Borders> {
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         if let Some(Borders { left, top, right, bottom }) = self {
-            for (name, side) in [("left border", left), ("top border", top), ("right border", right), ("bottom border", bottom)] {
+            for (name, side) in [
+                (tr!("core-left-border"), left),
+                (tr!("core-top-border"), top),
+                (tr!("core-right-border"), right),
+                (tr!("core-bottom-border"), bottom),
+            ] {
                 clamp_whole(side, name, &(0..=Borders::MAX), notes);
             }
         }
@@ -318,9 +323,9 @@ impl Setting for Option<AreaSettings> {
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         let Some(area) = self else { return };
         let (min, max) = AreaSettings::CONTEXT_RANGE;
-        clamp_real(&mut area.context, "surroundings of the masked part", &(min..=max), AreaSettings::default().context, notes);
+        clamp_real(&mut area.context, tr!("core-context-of-the-masked"), &(min..=max), AreaSettings::default().context, notes);
         if let Some(feather) = &mut area.feather {
-            clamp_whole(feather, "feather", &(0..=AreaSettings::MAX_FEATHER), notes);
+            clamp_whole(feather, tr!("core-feather"), &(0..=AreaSettings::MAX_FEATHER), notes);
         }
     }
 }
@@ -385,7 +390,7 @@ impl Setting for Vec<ImageSource> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, "pictures", MAX_FILES, reader.notes);
+        shorten(&mut stored, tr!("core-pictures"), MAX_FILES, reader.notes);
         stored.into_iter().filter_map(|file| reader.image(file)).collect()
     }
 }
@@ -405,7 +410,7 @@ impl Setting for Option<InitImage> {
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         if let Some(image) = self {
-            clamp_real(&mut image.strength, "denoising strength", &SHARE, InitImage::USUAL_STRENGTH, notes);
+            clamp_real(&mut image.strength, tr!("core-denoising-strength"), &SHARE, InitImage::USUAL_STRENGTH, notes);
         }
     }
 
@@ -446,9 +451,9 @@ impl Setting for Option<ControlImage> {
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         if let Some(control) = self {
-            clamp_real(&mut control.strength, "control strength", &SHARE, ControlImage::USUAL_STRENGTH, notes);
-            clamp_real(&mut control.start, "start of the control", &SHARE, 0.0, notes);
-            clamp_real(&mut control.end, "end of the control", &SHARE, ControlImage::USUAL_END, notes);
+            clamp_real(&mut control.strength, tr!("core-control-strength"), &SHARE, ControlImage::USUAL_STRENGTH, notes);
+            clamp_real(&mut control.start, tr!("core-start-of-the-control"), &SHARE, 0.0, notes);
+            clamp_real(&mut control.end, tr!("core-end-of-the-control"), &SHARE, ControlImage::USUAL_END, notes);
         }
     }
 
@@ -492,8 +497,8 @@ impl Setting for Person {
     type Stored<F: FileForm> = StoredPerson<F>;
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
-        shorten(&mut self.images, "pictures of the person", Self::MAX_IMAGES, notes);
-        clamp_real(&mut self.style_strength, "style strength", &Self::STYLE_STRENGTHS, Self::USUAL_STYLE_STRENGTH, notes);
+        shorten(&mut self.images, tr!("core-pictures-of-the-person"), Self::MAX_IMAGES, notes);
+        clamp_real(&mut self.style_strength, tr!("core-style-strength"), &Self::STYLE_STRENGTHS, Self::USUAL_STYLE_STRENGTH, notes);
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
@@ -546,32 +551,32 @@ impl Setting for Option<Hires> {
         let Some(hires) = self else { return };
         let usual = Hires::default();
         let (min, max) = Hires::SCALES;
-        clamp_real(&mut hires.scale, "upscale factor", &(min..=max), usual.scale, notes);
-        clamp_real(&mut hires.strength, "denoising strength of the second pass", &SHARE, usual.strength, notes);
+        clamp_real(&mut hires.scale, tr!("core-upscale-factor"), &(min..=max), usual.scale, notes);
+        clamp_real(&mut hires.strength, tr!("core-denoising-strength-of-the"), &SHARE, usual.strength, notes);
         if let Some(steps) = &mut hires.steps {
-            clamp_whole(steps, "steps of the second pass", &STEPS, notes);
+            clamp_whole(steps, tr!("core-steps-of-the-second"), &STEPS, notes);
         }
         if let Some((width, height)) = &mut hires.target {
             let (min, max) = Hires::SIDES;
-            clamp_whole(width, "width of the second pass", &(min..=max), notes);
-            clamp_whole(height, "height of the second pass", &(min..=max), notes);
+            clamp_whole(width, tr!("core-width-of-the-second"), &(min..=max), notes);
+            clamp_whole(height, tr!("core-height-of-the-second"), &(min..=max), notes);
         }
-        Setting::limit(&mut hires.sigmas, "sigmas of the second pass", &MAX_SIGMAS, &Vec::new(), notes);
+        Setting::limit(&mut hires.sigmas, tr!("core-sigmas-of-the-second-pass"), &MAX_SIGMAS, &Vec::new(), notes);
         if hires.sigmas.len() == 1 {
             hires.sigmas.clear();
             notes.push(tr!("core-sigmas-of-the-second").to_owned());
         }
         if let Some(side) = &mut hires.tile_size {
-            clamp_whole(side, "tile size of the upscaler", &Upscale::TILES, notes);
+            clamp_whole(side, tr!("core-tile-size-of-the"), &Upscale::TILES, notes);
         }
         if let Some(tiles) = &mut hires.tiles {
             let (min, max) = RedrawTiles::SIDES;
             if let Some(side) = &mut tiles.side {
-                clamp_whole(side, "tile side", &(min..=max), notes);
+                clamp_whole(side, tr!("core-tile-side"), &(min..=max), notes);
             }
             let words = tiles.words.chars().count();
             if words > RedrawTiles::MAX_CHARACTERS {
-                notes.push(changed("characters of the tile prompt", RedrawTiles::MAX_CHARACTERS, words));
+                notes.push(changed(tr!("core-characters-of-the-tile"), RedrawTiles::MAX_CHARACTERS, words));
                 tiles.words = tiles.words.chars().take(RedrawTiles::MAX_CHARACTERS).collect();
             }
         }
@@ -637,9 +642,9 @@ impl Setting for Option<Upscale> {
 
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         let Some(upscale) = self else { return };
-        clamp_whole(&mut upscale.repeats, "times that the picture is upscaled", &Upscale::REPEATS, notes);
+        clamp_whole(&mut upscale.repeats, tr!("core-times-that-the-picture"), &Upscale::REPEATS, notes);
         if let Some(side) = &mut upscale.tile_size {
-            clamp_whole(side, "tile size of the upscaler", &Upscale::TILES, notes);
+            clamp_whole(side, tr!("core-tile-size-of-the"), &Upscale::TILES, notes);
         }
     }
 
@@ -683,13 +688,13 @@ impl Setting for Vec<Lora> {
     fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         for lora in self {
             let stem = lora.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let name = format!("strength of {stem}");
+            let name = tr!("core-strength-of", stem);
             clamp_real(&mut lora.strength, &name, &Lora::STRENGTHS, 1.0, notes);
             if let Some(strength) = &mut lora.encoder_strength {
-                clamp_real(strength, &format!("{name} in text encoders"), &Lora::STRENGTHS, 1.0, notes);
+                clamp_real(strength, &tr!("core-in-text-encoders", name), &Lora::STRENGTHS, 1.0, notes);
             }
-            clamp_real(&mut lora.start, &format!("start of {stem}"), &SHARE, 0.0, notes);
-            clamp_real(&mut lora.end, &format!("end of {stem}"), &SHARE, ControlImage::USUAL_END, notes);
+            clamp_real(&mut lora.start, &tr!("core-start-of", stem), &SHARE, 0.0, notes);
+            clamp_real(&mut lora.end, &tr!("core-end-of", stem), &SHARE, ControlImage::USUAL_END, notes);
         }
     }
 
@@ -702,7 +707,7 @@ impl Setting for Vec<Lora> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, "LoRAs", MAX_FILES, reader.notes);
+        shorten(&mut stored, tr!("core-loras"), MAX_FILES, reader.notes);
         let mut restore = |StoredLora { file, strength, encoder_strength, start, end }: StoredLora<F>| {
             let lora = Lora { encoder_strength, ..Lora::new(reader.find(RequiredFile::Lora, file)?, strength) };
             Some(Lora { start: start.unwrap_or(lora.start), end: end.unwrap_or(lora.end), ..lora })
@@ -724,7 +729,7 @@ impl Setting for Vec<PathBuf> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, "embeddings", MAX_FILES, reader.notes);
+        shorten(&mut stored, tr!("core-embeddings"), MAX_FILES, reader.notes);
         stored.into_iter().filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
     }
 }
@@ -765,15 +770,15 @@ impl Setting for Vec<EarlierSteps> {
     fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         shorten(self, name, EarlierSteps::MAX, notes);
         for steps in self {
-            clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
-            clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
-            clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &SHARE, 1.0, notes);
-            clamp_real(&mut steps.control_start, "start of the control of the earlier steps", &SHARE, 0.0, notes);
-            clamp_real(&mut steps.control_end, "end of the control of the earlier steps", &SHARE, ControlImage::USUAL_END, notes);
-            Setting::limit(&mut steps.prompt, "prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
-            Setting::limit(&mut steps.negative_prompt, "negative prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
-            Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);
-            Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);
+            clamp_real(&mut steps.guidance, tr!("core-guidance-of-the-earlier"), &GUIDANCE, 1.0, notes);
+            clamp_real(&mut steps.distilled_guidance, tr!("core-distilled-guidance-of-the"), &GUIDANCE, 1.0, notes);
+            clamp_real(&mut steps.control_strength, tr!("core-control-strength-of-the"), &SHARE, 1.0, notes);
+            clamp_real(&mut steps.control_start, tr!("core-start-of-the-control-of"), &SHARE, 0.0, notes);
+            clamp_real(&mut steps.control_end, tr!("core-end-of-the-control-of"), &SHARE, ControlImage::USUAL_END, notes);
+            Setting::limit(&mut steps.prompt, tr!("core-prompt-of-the-earlier"), &MAX_PROMPT_CHARS, &String::new(), notes);
+            Setting::limit(&mut steps.negative_prompt, tr!("core-negative-prompt-of-the"), &MAX_PROMPT_CHARS, &String::new(), notes);
+            Setting::limit(&mut steps.seed_blend, tr!("core-seed-blend-of-the"), &(), &None, notes);
+            Setting::limit(&mut steps.loras, tr!("core-loras-of-the-earlier"), &(), &Vec::new(), notes);
         }
     }
 
@@ -796,7 +801,7 @@ impl Setting for Vec<EarlierSteps> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, "earlier steps", EarlierSteps::MAX, reader.notes);
+        shorten(&mut stored, tr!("core-earlier-steps"), EarlierSteps::MAX, reader.notes);
         let restore = |steps: StoredSteps<F>| EarlierSteps {
             until_step: steps.until_step,
             picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),

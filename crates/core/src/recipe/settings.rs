@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use atelier_language::tr;
+use atelier_language::{text, tr};
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,8 +25,6 @@ use crate::canvas::{AreaSettings, Borders, StartFit};
 
 /// Sides of a picture in pixels; a model snaps them to a multiple of its own.
 const SIDES: RangeInclusive<u32> = 64..=16_384;
-/// Name of both of them together.
-const SIZE: &str = "size";
 /// Characters of a list of arguments; sd-cli knows about ten.
 const MAX_ARGUMENT_CHARS: usize = 1000;
 
@@ -66,6 +64,13 @@ macro_rules! limits {
     };
 }
 
+/// The name of a field for people, in the language in use.
+macro_rules! name_of {
+    ($field:ident) => {
+        text(concat!("core-setting-", stringify!($field)))
+    };
+}
+
 macro_rules! is_rare {
     () => {
         false
@@ -96,7 +101,7 @@ macro_rules! settings {
             /// Brings every setting into its own limits. Returns a sentence on each that was changed.
             pub(super) fn clamp_rows(&mut self) -> Vec<String> {
                 let mut notes = Vec::new();
-                $(Setting::limit(&mut self.$field, $name, &ROWS.$field.limits, &$usual, &mut notes);)*
+                $(Setting::limit(&mut self.$field, name_of!($field), &ROWS.$field.limits, &$usual, &mut notes);)*
                 notes
             }
 
@@ -146,18 +151,29 @@ macro_rules! settings {
             $($field: Row { limits: limits!($($limits)?), help: concat!($($help),+) },)*
         };
 
-        /// Key and name of each setting, in the order of the rows.
+        /// Key and English name of each setting, in the order of the rows.
         pub const SETTING_NAMES: &[(&str, &str)] = &[$((stringify!($field), $name)),*];
 
         /// Names of the settings in which the recipes differ, in the order of the rows.
         #[must_use]
         pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
             let mut names = Vec::new();
-            $(let name = if matches!(Part::$part, Part::Size) { SIZE } else { $name };
-            if before.$field != after.$field && !names.contains(&name) {
-                names.push(name);
+            $(if before.$field != after.$field {
+                let name = if matches!(Part::$part, Part::Size) { tr!("core-size-of-a-picture") } else { name_of!($field) };
+                if !names.contains(&name) {
+                    names.push(name);
+                }
             })*
             names
+        }
+
+        /// The name of a setting by its key, in the language in use; empty where none is called so.
+        #[must_use]
+        pub fn setting_name(key: &str) -> &'static str {
+            match key {
+                $(stringify!($field) => name_of!($field),)*
+                _ => "",
+            }
         }
 
         /// Some of the settings of a recipe; never those of a machine.
@@ -193,7 +209,7 @@ macro_rules! settings {
             pub fn clamp(&mut self) -> Vec<String> {
                 let mut notes = Vec::new();
                 $(if let Some(value) = &mut self.$field {
-                    Setting::limit(value, $name, &ROWS.$field.limits, &$usual, &mut notes);
+                    Setting::limit(value, name_of!($field), &ROWS.$field.limits, &$usual, &mut notes);
                 })*
                 notes
             }
@@ -273,7 +289,7 @@ macro_rules! settings {
                 F::upgrade(&mut fields);
                 let mut unreadable = Vec::new();
                 Ok(Self {
-                    $($field: fields.remove(stringify!($field)).and_then(|value| read($name, value, &mut unreadable)),)*
+                    $($field: fields.remove(stringify!($field)).and_then(|value| read(name_of!($field), value, &mut unreadable)),)*
                     unreadable,
                 })
             }

@@ -14,6 +14,14 @@ fn stored(recipe: &Recipe) -> String {
     serde_json::to_string(&Stored::of(recipe, &LocalFile::of)).unwrap()
 }
 
+#[test]
+fn every_setting_has_its_name_in_the_languages() {
+    for (key, name) in SETTING_NAMES {
+        assert_eq!(setting_name(key), *name, "{key}");
+    }
+    assert_eq!(setting_name("nothing"), "");
+}
+
 fn full() -> Recipe {
     let mut recipe =
         Recipe { prompt: "a lake".into(), seed: Some(Seed(7)), steps: 9, batch_count: 3, threads: Some(3), ..Recipe::default() };

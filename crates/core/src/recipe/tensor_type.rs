@@ -78,7 +78,7 @@ pub struct TensorTypeRules(Vec<(String, TensorType)>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     /// No pattern, or no type.
-    #[error("{}", tr!("core-is-no-rule-write", reason = _0))]
+    #[error("{}", tr!("core-is-not-a-rule", reason = _0))]
     Shape(String),
     /// The type is unknown.
     #[error("{}", tr!("core-in", rule, reason))]
@@ -268,9 +268,9 @@ mod tests {
         let refused = |text: &str| text.parse::<TensorTypeRules>().unwrap_err().to_string();
         assert!(refused("model.=q9").contains("q8_0"), "{}", refused("model.=q9"));
         for (text, reason) in [
-            ("q8_0", "is no rule"),
-            ("=q8_0", "is no rule"),
-            ("model=", "is no rule"),
+            ("q8_0", "is not a rule"),
+            ("=q8_0", "is not a rule"),
+            ("model=", "is not a rule"),
             ("(a=q8_0", "not closed"),
             ("a)=q8_0", "not opened"),
             ("[a=q8_0", "not closed"),

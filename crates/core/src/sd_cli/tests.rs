@@ -430,7 +430,7 @@ fn how_a_model_is_opened_is_read() {
     let left_out = |line: &str| pasted(line).left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     assert!(left_out("sd -m m --type q9").contains("there is no \"q9\"; choose one of f32, f16"), "{}", left_out("sd -m m --type q9"));
     assert!(left_out("sd -m m --vae-format sd9").contains("flux"), "{}", left_out("sd -m m --vae-format sd9"));
-    assert!(left_out("sd -m m --tensor-type-rules 'a=q8_0,b'").contains("\"b\" is no rule"));
+    assert!(left_out("sd -m m --tensor-type-rules 'a=q8_0,b'").contains("\"b\" is not a rule"));
 }
 
 #[test]

@@ -101,8 +101,7 @@ impl Prompt<'_> {
     /// True where its pictures, or their steps, may have different words.
     #[must_use]
     pub fn varies(&self) -> bool {
-        let has_choice = self.groups.iter().any(|group| matches!(group.kind, GroupKind::Choice { .. }));
-        has_choice || self.names_wildcards() || self.changes_over_steps()
+        self.has_choices() || self.names_wildcards() || self.changes_over_steps()
     }
 
     /// The template of this text as it stands: what would be chosen in it is letters.
@@ -110,8 +109,10 @@ impl Prompt<'_> {
     pub fn with_choices_as_letters(&self) -> String {
         let mut letters = String::with_capacity(self.text.len());
         for span in &self.spans {
-            let is_mark =
-                matches!(span.kind, SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) if self.is_choice(group));
+            let is_mark = match span.kind {
+                SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) => self.is_choice(group),
+                kind => kind == SpanKind::Wildcard,
+            };
             letters.extend(is_mark.then_some('\\'));
             letters.push_str(self.text_of(span));
         }

@@ -1,8 +1,9 @@
-//! Prompts that `AND` joins, on models whose words CLIP reads.
+//! Prompts that `AND` joins, on models whose words CLIP reads; and prompts of programs to which this
+//! and other signs are letters.
 
 use std::ops::Range;
 
-use super::span::{Prompt, Span, SpanKind};
+use super::span::{GroupKind, Prompt, Span, SpanKind};
 
 impl Prompt<'_> {
     /// Prompts that `AND` joins to the first.
@@ -29,11 +30,44 @@ impl Prompt<'_> {
     /// in one case, so that it is the same word in small ones.
     #[must_use]
     pub fn with_joins_as_words(&self) -> String {
+        self.in_small_letters(SpanKind::And)
+    }
+
+    /// The text with `BREAK` as a word, for a prompt of a program that parts none by it.
+    #[must_use]
+    pub fn with_breaks_as_words(&self) -> String {
+        self.in_small_letters(SpanKind::Break)
+    }
+
+    fn in_small_letters(&self, kind: SpanKind) -> String {
         let text_of = |span: &Span| match self.text_of(span) {
-            and if span.kind == SpanKind::And => and.to_ascii_lowercase(),
+            word if span.kind == kind => word.to_ascii_lowercase(),
             other => other.to_owned(),
         };
         self.spans.iter().map(text_of).collect()
+    }
+
+    /// The text for a prompt of a program that reads round brackets alone, and only those that are
+    /// closed: all other brackets are escaped.
+    #[must_use]
+    pub fn with_round_brackets_alone(&self) -> String {
+        let is_square = |group: usize| {
+            let kind = self.groups.get(group).map(|it| &it.kind);
+            matches!(kind, Some(GroupKind::Less | GroupKind::Schedule(_) | GroupKind::Alternation))
+        };
+        let mut text = String::with_capacity(self.text.len());
+        for span in &self.spans {
+            let is_letters = match span.kind {
+                SpanKind::Words => true,
+                SpanKind::Open(group) | SpanKind::Close(group) => is_square(group),
+                _ => false,
+            };
+            for c in self.text_of(span).chars() {
+                text.extend((is_letters && matches!(c, '[' | ']' | '(')).then_some('\\'));
+                text.push(c);
+            }
+        }
+        text
     }
 
     fn joins(&self) -> impl Iterator<Item = Range<usize>> {
@@ -78,5 +112,24 @@ mod tests {
         assert_eq!(as_words("salt AND pepper, (AND:1.2), SAND, {a AND b|c} :2"), "salt and pepper, (and:1.2), SAND, {a and b|c} :2");
         assert_eq!(Prompt::parse(&as_words("AND a AND b")).joined(), 0);
         assert_eq!(as_words("# this AND that\n\"AND\""), "# this AND that\n\"and\"", "nobody reads a comment");
+        let prompt = Prompt::parse("salt BREAK pepper, BREAKS AND");
+        assert_eq!(prompt.with_breaks_as_words(), "salt break pepper, BREAKS AND");
+    }
+
+    #[test]
+    fn of_brackets_those_that_another_program_reads_are_left() {
+        let alone = |text: &str| Prompt::parse(text).with_round_brackets_alone();
+        for (text, expected) in [
+            ("a [fog], (boat:1.2)", r"a \[fog\], (boat:1.2)"),
+            ("[dawn:dusk:0.4] [é|ö] [[x]]", r"\[dawn:dusk:0.4\] \[é|ö\] \[\[x\]\]"),
+            ("(a [b:1.3) :( ]", r"(a \[b:1.3) :\( \]"),
+            (r"\[a\] \(b\) ((c))", r"\[a\] \(b\) ((c))"),
+            ("{\"a\": [1, 2]}", "{\"a\": [1, 2]}"),
+        ] {
+            assert_eq!(alone(text), expected);
+            let again = alone(expected);
+            assert_eq!(again, expected, "what is escaped stays so");
+            assert!(!Prompt::parse(expected).changes_over_steps());
+        }
     }
 }

@@ -169,8 +169,9 @@ pub(super) fn piece(text: &str, before: Option<char>) -> Option<(SpanKind, usize
     };
     match text.as_bytes().first()? {
         b'\\' => {
-            let escaped = text.get(1..)?.chars().next().filter(|c| r"\()[]{}|".contains(*c))?;
-            Some((SpanKind::Literal, 1 + escaped.len_utf8()))
+            let escaped = text.get(1..)?;
+            let letter = || escaped.chars().next().filter(|c| r"\()[]{}|".contains(*c)).map(char::len_utf8);
+            Some((SpanKind::Literal, 1 + wildcard(escaped).or_else(letter)?))
         }
         b'#' | b'/' if follows_blank => comment(text).map(|bytes| (SpanKind::Comment, bytes)),
         b'<' => lora_at(text).map(|(_, _, bytes)| (SpanKind::Lora, bytes)),

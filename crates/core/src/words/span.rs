@@ -31,7 +31,7 @@ pub struct Span {
 pub enum SpanKind {
     /// Words, for the model to read.
     Words,
-    /// A backslash and the sign after it, which is a letter.
+    /// A backslash and the sign after it, which is a letter, or the name of a list, which is words.
     Literal,
     /// Text in JSON, which no bracket of is ours.
     Json,
@@ -182,8 +182,14 @@ impl<'a> Prompt<'a> {
     /// True where the text stands for several: something in it is chosen, or is for people alone.
     #[must_use]
     pub fn is_template(&self) -> bool {
-        self.groups.iter().any(|group| matches!(group.kind, GroupKind::Choice { .. }))
+        self.has_choices()
             || self.spans.iter().any(|span| matches!(span.kind, SpanKind::Wildcard | SpanKind::Comment) || self.is_escaped_choice(span))
+    }
+
+    /// True where one of several options is chosen.
+    #[must_use]
+    pub fn has_choices(&self) -> bool {
+        self.groups.iter().any(|group| matches!(group.kind, GroupKind::Choice { .. }))
     }
 
     /// True where a list of words is named.
@@ -209,9 +215,10 @@ impl<'a> Prompt<'a> {
         self.groups.get(number).is_some_and(|group| matches!(group.kind, GroupKind::Choice { .. }))
     }
 
-    /// `\{`, `\|`, `\}`: their backslash is of choices, and no encoder knows it.
+    /// `\{`, `\|`, `\}`, `\__name__`: their backslash is of choices, and no encoder knows it.
     pub(super) fn is_escaped_choice(&self, span: &Span) -> bool {
-        span.kind == SpanKind::Literal && matches!(self.text_of(span), r"\{" | r"\|" | r"\}")
+        let is_ours = |letters: &str| letters.starts_with(['{', '|', '}', '_']);
+        span.kind == SpanKind::Literal && self.text_of(span).get(1..).is_some_and(is_ours)
     }
 
     /// Spans between two of these indices, without the group's marks: the parts of a group.

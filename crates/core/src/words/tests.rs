@@ -228,10 +228,18 @@ fn braces_without_options_and_json_are_letters() {
 
 #[test]
 fn what_was_chosen_stays_when_it_looks_like_a_choice() {
-    for text in ["a {red|blue} lake", "{2$$ and $$a|b|{c|d}} [{e|f}:g:3] (h:1.2)", "[{é|x}|y] {2::a|b}", "a {lake}, [a|b]", "{a|b"] {
+    for text in [
+        "a {red|blue} lake",
+        "{2$$ and $$a|b|{c|d}} [{e|f}:g:3] (h:1.2)",
+        "[{é|x}|y] {2::a|b}",
+        "a {lake}, [a|b]",
+        "{a|b",
+        "__colour__ {__top__|x} __a b",
+    ] {
         let letters = Prompt::parse(text).with_choices_as_letters();
         assert_eq!(all(&letters), [text.to_owned()].into(), "{letters}");
     }
+    assert_eq!(expand(r"\__colour__ \_ \__ x", 1).prompt, r"__colour__ \_ \__ x");
 }
 
 #[test]

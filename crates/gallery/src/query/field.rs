@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use atelier_language::tr;
+use atelier_language::{text, tr};
 use atelier_media::Tool;
 use time::{Date, Month};
 
@@ -17,9 +17,17 @@ pub struct Field {
     pub name: &'static str,
     /// An example.
     pub example: &'static str,
-    /// Pictures that it finds.
-    pub description: &'static str,
+    /// Id of its description.
+    about: &'static str,
     parse: fn(Operator, &str) -> Result<Condition, String>,
+}
+
+impl Field {
+    /// Pictures that it finds, in the language in use.
+    #[must_use]
+    pub fn description(&self) -> &'static str {
+        text(self.about)
+    }
 }
 
 /// Character or characters between a field and its value.
@@ -43,18 +51,18 @@ const OPERATORS: [(&str, Operator); 6] = [
 ];
 
 macro_rules! field {
-    ($name:literal, $example:literal, $description:literal, $parse:expr) => {
-        Field { name: $name, example: $example, description: $description, parse: $parse }
+    ($name:literal, $example:literal, $about:literal, $parse:expr) => {
+        Field { name: $name, example: $example, about: $about, parse: $parse }
     };
 }
 
 /// Every field, in the order in which help lists them.
 pub const FIELDS: &[Field] = &[
-    field!("model", "model:z-image", "made with this model, by name, file or hash", |op, value| named(op, value).map(Condition::Model)),
-    field!("lora", "lora:ink", "made with this LoRA, by name or hash", |op, value| named(op, value).map(Condition::Lora)),
-    field!("seed", "seed:1..9", "with this seed, or one between two", |op, value| integer(op, value, IntegerColumn::Seed)),
-    field!("rating", "rating>=3", "rated 0 to 5", |op, value| integer(op, value, IntegerColumn::Rating)),
-    field!("flag", "flag:pick", "picked, rejected, or neither: pick, reject, none", |op, value| {
+    field!("model", "model:z-image", "index-field-model", |op, value| named(op, value).map(Condition::Model)),
+    field!("lora", "lora:ink", "index-field-lora", |op, value| named(op, value).map(Condition::Lora)),
+    field!("seed", "seed:1..9", "index-field-seed", |op, value| integer(op, value, IntegerColumn::Seed)),
+    field!("rating", "rating>=3", "index-field-rating", |op, value| integer(op, value, IntegerColumn::Rating)),
+    field!("flag", "flag:pick", "index-field-flag", |op, value| {
         one_of(
             op,
             value,
@@ -62,67 +70,61 @@ pub const FIELDS: &[Field] = &[
         )
         .map(Condition::Flag)
     }),
-    field!("tag", "tag:portrait", "with this tag; tag:port* for all tags that begin with port", |op, value| {
+    field!("tag", "tag:portrait", "index-field-tag", |op, value| {
         plain(op, value, |name| match name.strip_suffix('*').filter(|name| !name.is_empty()) {
             Some(start) => Condition::Tag { name: start.to_owned(), is_prefix: true },
             None => Condition::Tag { name, is_prefix: false },
         })
     }),
-    field!("board", "board:\"summer show\"", "on this board", |op, value| plain(op, value, Condition::Board)),
-    field!("owner", "owner:anna", "made for this person over the network, by name", |op, value| named(op, value).map(Condition::Owner)),
-    field!("since", "since:7d", "made since then: 12h, 7d, 2w, 3m, 1y, today, yesterday, 2026-11-20", |op, value| {
+    field!("board", "board:\"summer show\"", "index-field-board", |op, value| plain(op, value, Condition::Board)),
+    field!("owner", "owner:anna", "index-field-owner", |op, value| named(op, value).map(Condition::Owner)),
+    field!("since", "since:7d", "index-field-since", |op, value| {
         exactly(op, value)?;
         moment(value).map(|(moment, _)| Condition::Time(Period::Since(moment)))
     }),
-    field!("before", "before:2026-11-01", "made before then", |op, value| {
+    field!("before", "before:2026-11-01", "index-field-before", |op, value| {
         exactly(op, value)?;
         moment(value).map(|(moment, _)| Condition::Time(Period::Before(moment)))
     }),
-    field!("on", "on:2026-11", "made on this day, or in this month or year", |op, value| {
+    field!("on", "on:2026-11", "index-field-on", |op, value| {
         exactly(op, value)?;
         match moment(value)? {
             (moment, Some(unit)) => Ok(Condition::Time(Period::During(moment, unit))),
-            (_, None) => Err(format!("\"{value}\" is not a date; write a day, a month or a year, such as 2026-11-20 or 2026-11.")),
+            (_, None) => Err(tr!("index-is-not-a-date", value)),
         }
     }),
-    field!("prompt", "prompt:lake", "with these words in the prompt", |op, value| words(op, value, TextColumns::Prompt)),
-    field!("negative", "negative:fog", "with these words in the negative prompt", |op, value| words(
-        op,
-        value,
-        TextColumns::NegativePrompt
-    )),
-    field!("note", "note:poster", "with these words in your note", |op, value| words(op, value, TextColumns::Note)),
-    field!("name", "name:sunset", "with these words in the file's name", |op, value| words(op, value, TextColumns::FileName)),
-    field!("folder", "folder:outputs", "in folders whose path contains this", |op, value| plain(op, value, Condition::Folder)),
-    field!("tool", "tool:comfyui", "made with this program", |op, value| {
+    field!("prompt", "prompt:lake", "index-field-prompt", |op, value| words(op, value, TextColumns::Prompt)),
+    field!("negative", "negative:fog", "index-field-negative", |op, value| words(op, value, TextColumns::NegativePrompt)),
+    field!("note", "note:poster", "index-field-note", |op, value| words(op, value, TextColumns::Note)),
+    field!("name", "name:sunset", "index-field-name", |op, value| words(op, value, TextColumns::FileName)),
+    field!("folder", "folder:outputs", "index-field-folder", |op, value| plain(op, value, Condition::Folder)),
+    field!("tool", "tool:comfyui", "index-field-tool", |op, value| {
         exactly(op, value)?;
         let key = search_key(value);
         let tool = Tool::ALL.into_iter().find(|tool| search_key(tool.key()) == key);
         tool.map(Condition::Tool).ok_or_else(|| choices(value, Tool::ALL.into_iter().map(Tool::key)))
     }),
-    field!("sampler", "sampler:euler", "made with this sampler", |op, value| plain(op, value, Condition::Sampler)),
-    field!("scheduler", "scheduler:karras", "made with this scheduler", |op, value| plain(op, value, Condition::Scheduler)),
-    field!("steps", "steps>20", "number of steps", |op, value| integer(op, value, IntegerColumn::Steps)),
-    field!("guidance", "guidance:1..4", "guidance (CFG scale)", guidance),
-    field!("width", "width>=1024", "width in pixels", |op, value| integer(op, value, IntegerColumn::Width)),
-    field!("height", "height>=1024", "height in pixels", |op, value| integer(op, value, IntegerColumn::Height)),
-    field!("size", "size:1024x1536", "exact size in pixels", |op, value| {
+    field!("sampler", "sampler:euler", "index-field-sampler", |op, value| plain(op, value, Condition::Sampler)),
+    field!("scheduler", "scheduler:karras", "index-field-scheduler", |op, value| plain(op, value, Condition::Scheduler)),
+    field!("steps", "steps>20", "index-field-steps", |op, value| integer(op, value, IntegerColumn::Steps)),
+    field!("guidance", "guidance:1..4", "index-field-guidance", guidance),
+    field!("width", "width>=1024", "index-field-width", |op, value| integer(op, value, IntegerColumn::Width)),
+    field!("height", "height>=1024", "index-field-height", |op, value| integer(op, value, IntegerColumn::Height)),
+    field!("size", "size:1024x1536", "index-field-size", |op, value| {
         exactly(op, value)?;
         let sides = value.split_once(['x', 'X', '×']).and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-        sides
-            .map(|(width, height)| Condition::Size(width, height))
-            .ok_or_else(|| format!("\"{value}\" is not a size; write width x height, such as 1024x1536."))
+        sides.map(|(width, height)| Condition::Size(width, height)).ok_or_else(|| tr!("index-is-not-a-size", value))
     }),
-    field!("shape", "shape:portrait", "portrait, landscape or square", |op, value| {
+    field!("shape", "shape:portrait", "index-field-shape", |op, value| {
         one_of(op, value, &[("portrait", Shape::Portrait), ("landscape", Shape::Landscape), ("square", Shape::Square)])
             .map(Condition::Shape)
     }),
-    field!("is", "is:missing", "here, missing, trashed or damaged; kept, candidate or import", |op, value| {
+    field!("is", "is:missing", "index-field-is", |op, value| {
         let states = PictureState::ALL.map(|it| (it.key(), Condition::State(it)));
         let kinds = PictureKind::ALL.map(|it| (it.key(), Condition::Kind(it)));
         one_of(op, value, &[&states[..], &kinds[..]].concat())
     }),
-    field!("has", "has:note", "with a note, tag, board, lora, recipe, parent or owner", |op, value| {
+    field!("has", "has:note", "index-field-has", |op, value| {
         one_of(
             op,
             value,
@@ -138,7 +140,7 @@ pub const FIELDS: &[Field] = &[
         )
         .map(Condition::Has)
     }),
-    field!("batch", "batch:17", "of the job with this number", |op, value| integer(op, value, IntegerColumn::Batch)),
+    field!("batch", "batch:17", "index-field-batch", |op, value| integer(op, value, IntegerColumn::Batch)),
 ];
 
 /// Other names of fields, as other programs call them.

@@ -49,6 +49,7 @@ fn every_field_reads_its_own_example() {
         assert_eq!(query.problem(), None, "{}", field.example);
         assert_eq!(query.chips().len(), 1);
         assert!(query.chips().all(|chip| chip.is_field));
+        assert!(!field.description().starts_with("index-"), "{} has no description", field.name);
     }
 }
 

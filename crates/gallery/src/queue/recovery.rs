@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use atelier_language::tr;
 use rusqlite::params;
 
 use super::job::{JobState, QueuedJob, QueuedJobId};
@@ -10,9 +11,6 @@ use super::order::put_first;
 use super::pictures::PictureReservation;
 use super::rows::now_ms;
 use crate::{Database, GalleryError};
-
-/// Sentence about a job that is not begun by itself any more.
-const CRASHED_TWICE: &str = "Atelier crashed twice while generating this. It waits until you resume it.";
 
 /// How the process that ran the queue last ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +41,7 @@ pub fn as_recovered(jobs: &mut [QueuedJob], last_end: LastEnd) {
         } else if job.cancel_requested {
             JobState::Cancelled
         } else if is_suspect {
-            job.reason = (job.crashes > 0).then(|| CRASHED_TWICE.to_owned());
+            job.reason = (job.crashes > 0).then(|| tr!("index-atelier-crashed-twice").to_owned());
             job.crashes += 1;
             JobState::Held
         } else {

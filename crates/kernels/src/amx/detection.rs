@@ -4,17 +4,20 @@
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::ffi::c_long;
 
-use super::tile_product::{REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS};
-use crate::blocks::PANEL_MAX;
+use super::tile_product::{REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, TILE_ROWS, TILE_VECTORS};
+use crate::blocks::{DEPTH_WORDS, LEFT_STRIDE, TILE_SIDE};
 use crate::table::{Kernels, Tile};
 
-/// The processor has AMX-TILE and AMX-BF16 with registers of palette 1, and the system saves them.
-/// As SDM volume 1, "Detection of Intel AMX support".
-pub(super) fn has_instructions() -> bool {
+/// Bit of CPUID.7.0:EDX for products of bfloat16.
+pub(super) const AMX_BF16: u32 = 1 << 22;
+/// Bit of CPUID.7.0:EDX for products of eight bits.
+pub(super) const AMX_INT8: u32 = 1 << 25;
+
+/// The processor has AMX-TILE and these products with registers of palette 1, and the system saves
+/// them. As SDM volume 1, "Detection of Intel AMX support".
+pub(super) fn has_instructions(products: u32) -> bool {
     /// CPUID.1:ECX: the system has enabled XGETBV.
     const OSXSAVE: u32 = 1 << 27;
-    /// CPUID.7.0:EDX
-    const AMX_BF16: u32 = 1 << 22;
     /// CPUID.7.0:EDX
     const AMX_TILE: u32 = 1 << 24;
     /// Leaf that describes the palettes.
@@ -25,7 +28,7 @@ pub(super) fn has_instructions() -> bool {
         return false;
     }
     let features = __cpuid_count(7, 0).edx;
-    if features & AMX_BF16 == 0 || features & AMX_TILE == 0 || __cpuid_count(TILES, 0).eax == 0 {
+    if features & products == 0 || features & AMX_TILE == 0 || __cpuid_count(TILES, 0).eax == 0 {
         return false;
     }
     let palette = __cpuid_count(TILES, 1);
@@ -58,51 +61,62 @@ pub(super) fn is_permitted() -> bool {
     unsafe { syscall(SYS_ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0 }
 }
 
-/// `multiply` gives the products of another level of pairs, within the rounding of sums, and writes
-/// nothing beside them: tiles of all rows and vectors and of several depths.
+/// `tiles` gives the products of another level of pairs, within the rounding of sums, and writes
+/// nothing beside them: one and two tiles of rows and of vectors, and several depths.
 ///
 /// # Safety
-/// `multiply` and the other level may be called.
-pub(super) unsafe fn multiplies_as(multiply: unsafe fn(&Tile), other: &Kernels) -> bool {
-    /// Depths around whole tiles.
-    const WORDS: [usize; 7] = [1, 2, 15, 16, 17, 33, 64];
-    /// Words between rows of the left factor: more than there are.
-    const LEFT_STRIDE: usize = 67;
+/// The functions of both may be called.
+pub(super) unsafe fn multiplies_as(tiles: &Kernels, other: &Kernels) -> bool {
     /// Values between rows of the result: more than there are.
-    const OUT_STRIDE: usize = PANEL_MAX + 3;
-    let left = pairs(REGISTER_ROWS * LEFT_STRIDE);
-    let right = pairs(64 * PANEL_MAX);
-    let before: Vec<f32> = pairs(REGISTER_ROWS * OUT_STRIDE).into_iter().map(|pair| f32::from_bits(pair & 0xFFFF_0000)).collect();
-    let product = |multiply: unsafe fn(&Tile), most_rows: usize, rows: usize, vectors: usize, words: usize, accumulate: bool| {
-        let mut out = before.clone();
-        for row in (0..rows).step_by(most_rows) {
-            let tile = Tile {
-                rows: most_rows.min(rows - row),
-                vectors,
-                words,
-                left: left[row * LEFT_STRIDE..].as_ptr(),
-                left_stride: LEFT_STRIDE,
-                right: right.as_ptr(),
-                out: out[row * OUT_STRIDE..].as_mut_ptr(),
-                out_stride: OUT_STRIDE,
-                accumulate,
-            };
-            // SAFETY: the factors and the result have as many rows, words and vectors.
-            unsafe { multiply(&tile) };
-        }
-        out
-    };
-    for rows in 1..=REGISTER_ROWS {
-        for vectors in 1..=other.tile_vectors {
-            for words in WORDS {
+    const OUT_STRIDE: usize = TILE_VECTORS * TILE_SIDE + 3;
+    let Some(registers) = &tiles.registers else { return false };
+    let (left, right) = (pairs(TILE_ROWS * LEFT_STRIDE), pairs(TILE_VECTORS * TILE_SIDE * DEPTH_WORDS));
+    let mut left_tiles = vec![0; left.len()];
+    for (rows, to) in left.chunks(TILE_SIDE * LEFT_STRIDE).zip(left_tiles.chunks_mut(TILE_SIDE * LEFT_STRIDE)) {
+        // SAFETY: both have 16 rows of this length.
+        unsafe { (registers.order)(rows.as_ptr(), DEPTH_WORDS / TILE_SIDE, to.as_mut_ptr()) };
+    }
+    let before: Vec<f32> = pairs(TILE_ROWS * OUT_STRIDE).into_iter().map(|pair| f32::from_bits(pair & 0xFFFF_0000)).collect();
+    let shapes = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(high, vectors)| (high * TILE_SIDE, vectors));
+    for (rows, vectors) in shapes {
+        // The other level's panel has the vectors of a row side by side.
+        let panel: Vec<u32> = (0..DEPTH_WORDS)
+            .flat_map(|word| {
+                (0..vectors).flat_map(move |vector| (0..TILE_SIDE).map(move |lane| (vector * DEPTH_WORDS + word) * TILE_SIDE + lane))
+            })
+            .map(|at| right[at])
+            .collect();
+        for words in [16, 32, 80, DEPTH_WORDS] {
+            for accumulate in [false, true] {
+                let product = |kernels: &Kernels, left: &[u32], right: &[u32]| {
+                    let mut out = before.clone();
+                    for row in (0..rows).step_by(kernels.tile_rows) {
+                        let tile = Tile {
+                            rows: kernels.tile_rows.min(rows - row),
+                            vectors,
+                            words,
+                            left: left[row * LEFT_STRIDE..].as_ptr(),
+                            left_stride: LEFT_STRIDE,
+                            right: right.as_ptr(),
+                            out: out[row * OUT_STRIDE..].as_mut_ptr(),
+                            out_stride: OUT_STRIDE,
+                            accumulate,
+                        };
+                        // SAFETY: the factors and the result have as many rows, words and vectors.
+                        unsafe { (kernels.multiply_tile)(&tile) };
+                    }
+                    out
+                };
+                // SAFETY: as the caller promises.
+                unsafe { (registers.configure)() };
+                let got = product(tiles, &left_tiles, &right);
+                // SAFETY: as the caller promises.
+                unsafe { (registers.release)() };
+                let wanted = product(other, &left, &panel);
                 // As the tests': the rounding of a sum of so many products of numbers up to 1.
                 let allowed = 3e-7 * (2 * words + 8) as f32;
-                for accumulate in [false, true] {
-                    let got = product(multiply, REGISTER_ROWS, rows, vectors, words, accumulate);
-                    let wanted = product(other.multiply_tile, other.tile_rows, rows, vectors, words, accumulate);
-                    if !got.iter().zip(&wanted).all(|(got, wanted)| (got - wanted).abs() <= allowed) {
-                        return false;
-                    }
+                if !got.iter().zip(&wanted).all(|(got, wanted)| (got - wanted).abs() <= allowed) {
+                    return false;
                 }
             }
         }

@@ -1,9 +1,7 @@
 //! Tile registers in plain code, as the pseudo-code of the SDM's pages has them. What faults there
 //! panics here.
 
-use super::tile_product::{
-    Configuration, LEFT, LEFT_REST, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, RIGHT, RIGHT_REST, SUMS, TileProduct,
-};
+use super::tile_product::{BELOW, BESIDE, Configuration, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, TILE_BYTES, TileProduct};
 
 /// A thread's tile registers and their configuration.
 #[derive(Debug)]
@@ -61,6 +59,12 @@ impl TileRegisters {
         }
     }
 
+    /// TILEZERO
+    pub(super) fn zero(&mut self, register: usize) {
+        self.shape(register);
+        self.bytes[register] = [[0; REGISTER_ROW_BYTES]; REGISTER_ROWS];
+    }
+
     /// TILESTORED
     ///
     /// # Safety
@@ -76,6 +80,30 @@ impl TileRegisters {
     /// TDPBF16PS: `sums += left right`. Products of two bfloat16 are exact in f32, so a product and
     /// a sum are the fused operation.
     pub(super) fn multiply(&mut self, sums: usize, left: usize, right: usize) {
+        self.add(sums, left, right, |before, words| {
+            let mut halves = [0.0_f32; 2];
+            for (left, right) in words {
+                for (half, sum) in halves.iter_mut().enumerate() {
+                    let value =
+                        |bytes: [u8; 4]| flush(f32::from_bits(u32::from(u16::from_le_bytes([bytes[2 * half], bytes[2 * half + 1]])) << 16));
+                    *sum = flush(*sum + value(left) * value(right));
+                }
+            }
+            flush(flush(f32::from_bits(before)) + flush(halves[0] + halves[1])).to_bits()
+        });
+    }
+
+    /// TDPBSSD: the same with four values of eight bits with a sign, and sums of 32 bits.
+    pub(super) fn multiply_int8(&mut self, sums: usize, left: usize, right: usize) {
+        self.add(sums, left, right, |before, words| {
+            let products = words.flat_map(|(left, right)| left.into_iter().zip(right));
+            let sum: i32 = products.map(|(left, right)| i32::from(left.cast_signed()) * i32::from(right.cast_signed())).sum();
+            before.wrapping_add_signed(sum)
+        });
+    }
+
+    /// Replaces each sum by what `add` makes of it and of the words of its row and its column.
+    fn add(&mut self, sums: usize, left: usize, right: usize, add: impl Fn(u32, &mut dyn Iterator<Item = ([u8; 4], [u8; 4])>) -> u32) {
         assert!(sums != left && sums != right && left != right, "operands are different registers");
         let ((sum_rows, sum_bytes), (left_rows, left_bytes), (right_rows, right_bytes)) =
             (self.shape(sums), self.shape(left), self.shape(right));
@@ -83,19 +111,10 @@ impl TileRegisters {
         assert_eq!((sum_rows, sum_bytes, left_bytes / 4), (left_rows, right_bytes, right_rows), "shapes of the operands");
         for row in 0..sum_rows {
             for column in 0..sum_bytes / 4 {
-                let mut halves = [0.0_f32; 2];
-                for word in 0..left_bytes / 4 {
-                    for (half, sum) in halves.iter_mut().enumerate() {
-                        let value = |bytes: &[u8], word: usize| {
-                            let at = 4 * word + 2 * half;
-                            flush(f32::from_bits(u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])) << 16))
-                        };
-                        *sum = flush(*sum + value(&self.bytes[left][row], word) * value(&self.bytes[right][word], column));
-                    }
-                }
-                let to = &mut self.bytes[sums][row][4 * column..][..4];
-                let before = flush(f32::from_le_bytes([to[0], to[1], to[2], to[3]]));
-                to.copy_from_slice(&flush(before + flush(halves[0] + halves[1])).to_le_bytes());
+                let word = |register: usize, row: usize, word: usize| self.bytes[register][row].as_chunks::<4>().0[word];
+                let mut words = (0..left_bytes / 4).map(|k| (word(left, row, k), word(right, k, column)));
+                let sum = add(u32::from_le_bytes(word(sums, row, column)), &mut words);
+                self.bytes[sums][row].as_chunks_mut::<4>().0[column] = sum.to_le_bytes();
             }
         }
         for row in 0..REGISTER_ROWS {
@@ -110,40 +129,34 @@ fn flush(value: f32) -> f32 {
     if value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
 }
 
-/// As `instructions::run`.
-///
-/// # Safety
-/// The pointers are valid for the tiles of the configuration.
-pub(super) unsafe fn run(product: &TileProduct) {
-    let &TileProduct { vectors, mut left, left_stride, mut right, right_stride, out, out_stride, .. } = product;
-    let mut registers = TileRegisters::new();
-    registers.configure(&product.configuration);
-    // SAFETY: as the caller promises.
-    unsafe {
-        for vector in 0..vectors {
-            if product.accumulate {
-                registers.load(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
+impl TileRegisters {
+    /// As `instructions::run`.
+    ///
+    /// # Safety
+    /// The pointers are valid for the tiles named.
+    pub(super) unsafe fn run(&mut self, product: &TileProduct) {
+        let &TileProduct { high, wide, steps, left, right, out, out_stride, accumulate } = product;
+        let all = (0..high).flat_map(|row| (0..wide).map(move |vector| (row, vector, 2 * row + vector)));
+        // SAFETY: as the caller promises.
+        unsafe {
+            let out = |row: usize, vector: usize| out.add(row * REGISTER_ROWS * out_stride + vector * REGISTER_ROW_BYTES);
+            for (row, vector, sums) in all.clone() {
+                if accumulate {
+                    self.load(sums, out(row, vector), out_stride);
+                } else {
+                    self.zero(sums);
+                }
             }
-        }
-        for _ in 0..product.steps {
-            registers.load(LEFT, left, left_stride);
-            for vector in 0..vectors {
-                let register = RIGHT[vector % RIGHT.len()];
-                registers.load(register, right.add(vector * REGISTER_ROW_BYTES), right_stride);
-                registers.multiply(SUMS + vector, LEFT, register);
+            for step in 0..steps {
+                for (row, vector, sums) in all.clone() {
+                    self.load(4, left.add(row * BELOW + step * TILE_BYTES), REGISTER_ROW_BYTES);
+                    self.load(6, right.add(vector * BESIDE + step * TILE_BYTES), REGISTER_ROW_BYTES);
+                    self.multiply(sums, 4, 6);
+                }
             }
-            left = left.add(REGISTER_ROW_BYTES);
-            right = right.add(product.right_step());
-        }
-        if product.has_rest {
-            registers.load(LEFT_REST, left, left_stride);
-            for vector in 0..vectors {
-                registers.load(RIGHT_REST, right.add(vector * REGISTER_ROW_BYTES), right_stride);
-                registers.multiply(SUMS + vector, LEFT_REST, RIGHT_REST);
+            for (row, vector, sums) in all {
+                self.store(sums, out(row, vector), out_stride);
             }
-        }
-        for vector in 0..vectors {
-            registers.store(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
         }
     }
 }

@@ -1,26 +1,23 @@
-//! Operands of a product of tiles: the configuration of the tile registers, and how depth is
-//! divided among instructions.
+//! Operands of products of tiles: the configuration of the tile registers, and which of them holds
+//! what.
 
+use crate::blocks::{DEPTH_WORDS, LEFT_STRIDE, TILE_SIDE};
 use crate::table::Tile;
 
 /// Rows of a tile register.
 pub(super) const REGISTER_ROWS: usize = 16;
 /// Bytes of a tile register's row.
 pub(super) const REGISTER_ROW_BYTES: usize = 64;
-/// Words of a tile register's row: the depth of one instruction.
-pub(super) const REGISTER_WORDS: usize = REGISTER_ROW_BYTES / 4;
 pub(super) const REGISTERS: usize = 8;
-
-/// Registers that hold C, one for each vector.
-pub(super) const SUMS: usize = 0;
-/// Register of whole tiles A.
-pub(super) const LEFT: usize = 3;
-/// Registers of whole tiles B, which take turns.
-pub(super) const RIGHT: [usize; 2] = [4, 5];
-/// Register of the tile A of the words that are left.
-pub(super) const LEFT_REST: usize = 6;
-/// Register of the tiles B of the words that are left.
-pub(super) const RIGHT_REST: usize = 7;
+/// Rows and vectors of four tiles C.
+pub(super) const TILE_ROWS: usize = 2 * TILE_SIDE;
+pub(super) const TILE_VECTORS: usize = 2;
+/// Bytes of a whole tile, and from one packed tile to the next in depth.
+pub(super) const TILE_BYTES: usize = REGISTER_ROWS * REGISTER_ROW_BYTES;
+/// Bytes from a packed tile A to the one of the 16 rows below it.
+pub(super) const BELOW: usize = 4 * TILE_SIDE * LEFT_STRIDE;
+/// Bytes from a packed tile B to the one of the vector beside it.
+pub(super) const BESIDE: usize = 4 * TILE_SIDE * DEPTH_WORDS;
 
 /// Operand of LDTILECFG: shapes of the tile registers, zeros for those without use. The formats are
 /// those of palette 1.
@@ -35,43 +32,40 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// For sums of `rows` rows and `vectors` vectors, with `rest` words after the whole tiles of
-    /// depth.
-    fn new(rows: usize, vectors: usize, rest: usize) -> Self {
-        let mut configuration = Self { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
-        let mut set = |register: usize, rows: usize, words: usize| {
-            configuration.rows[register] = rows as u8;
-            configuration.row_bytes[register] = 4 * words as u16;
-        };
-        for vector in 0..vectors {
-            set(SUMS + vector, rows, REGISTER_WORDS);
+    /// All registers hold whole tiles.
+    pub(super) const WHOLE: Self = {
+        let mut whole = Self { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+        let mut register = 0;
+        while register < REGISTERS {
+            whole.rows[register] = REGISTER_ROWS as u8;
+            whole.row_bytes[register] = REGISTER_ROW_BYTES as u16;
+            register += 1;
         }
-        set(LEFT, rows, REGISTER_WORDS);
-        for register in RIGHT {
-            set(register, REGISTER_WORDS, REGISTER_WORDS);
-        }
-        if rest > 0 {
-            set(LEFT_REST, rows, rest);
-            set(RIGHT_REST, rest, REGISTER_WORDS);
-        }
-        configuration
+        whole
+    };
+
+    /// Two sets of C, of A with rows of so many words, and of B with as many rows.
+    pub(super) const fn of_words(words: usize) -> Self {
+        let mut shapes = Self::WHOLE;
+        shapes.row_bytes[2] = 4 * words as u16;
+        shapes.row_bytes[3] = 4 * words as u16;
+        shapes.rows[4] = words as u8;
+        shapes.rows[5] = words as u8;
+        shapes
     }
 }
 
-/// Operands of one sequence of instructions, from LDTILECFG to TILERELEASE. Strides are in bytes.
+/// Operands of one sequence of instructions. Strides are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TileProduct {
-    pub(super) configuration: Configuration,
-    /// Tiles C and B beside each other.
-    pub(super) vectors: usize,
-    /// Whole tiles A, one after the other.
+    /// Tiles C and A below each other: 1 or 2.
+    pub(super) high: usize,
+    /// Tiles C and B beside each other: 1 or 2.
+    pub(super) wide: usize,
+    /// Tiles A and B one after the other, at least 1.
     pub(super) steps: usize,
-    /// Words are left after these.
-    pub(super) has_rest: bool,
     pub(super) left: *const u8,
-    pub(super) left_stride: usize,
     pub(super) right: *const u8,
-    pub(super) right_stride: usize,
     pub(super) out: *mut u8,
     pub(super) out_stride: usize,
     /// Adds to the result instead of overwriting it.
@@ -79,29 +73,18 @@ pub(super) struct TileProduct {
 }
 
 impl TileProduct {
-    /// Bytes from one tile B to the one below it.
-    pub(super) const fn right_step(&self) -> usize {
-        REGISTER_WORDS * self.right_stride
-    }
-
     pub(super) fn new(tile: &Tile) -> Self {
         let &Tile { rows, vectors, words, left, left_stride, right, out, out_stride, accumulate } = tile;
-        debug_assert!((1..=REGISTER_ROWS).contains(&rows) && (1..=3).contains(&vectors), "no tile has this shape");
-        let rest = words % REGISTER_WORDS;
-        Self {
-            configuration: Configuration::new(rows, vectors, rest),
-            vectors,
-            steps: words / REGISTER_WORDS,
-            has_rest: rest > 0,
-            left: left.cast(),
-            left_stride: 4 * left_stride,
-            right: right.cast(),
-            right_stride: vectors * REGISTER_ROW_BYTES,
-            out: out.cast(),
-            out_stride: 4 * out_stride,
-            accumulate,
-        }
+        let (high, steps) = (rows / TILE_SIDE, words / TILE_SIDE);
+        debug_assert!((1..=2).contains(&high) && (1..=2).contains(&vectors) && steps > 0, "no tile has this shape");
+        debug_assert!(rows.is_multiple_of(TILE_SIDE) && words.is_multiple_of(TILE_SIDE) && left_stride == LEFT_STRIDE, "parts of tiles");
+        Self { high, wide: vectors, steps, left: left.cast(), right: right.cast(), out: out.cast(), out_stride: 4 * out_stride, accumulate }
+    }
+
+    /// First row of the tiles C below.
+    pub(super) const fn out_below(&self) -> *mut u8 {
+        self.out.wrapping_add(REGISTER_ROWS * self.out_stride)
     }
 }
 
-const _: () = assert!(size_of::<Configuration>() == 64);
+const _: () = assert!(size_of::<Configuration>() == 64 && REGISTER_ROWS == TILE_SIDE && REGISTER_ROW_BYTES == 4 * TILE_SIDE);

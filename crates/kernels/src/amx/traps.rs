@@ -10,8 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Once;
 
 use super::emulation::TileRegisters;
-use super::instructions;
-use super::tile_product::{Configuration, TileProduct};
+use super::tile_product::Configuration;
 
 thread_local! {
     static REGISTERS: RefCell<TileRegisters> = const { RefCell::new(TileRegisters::new()) };
@@ -34,11 +33,11 @@ unsafe extern "C" {
     fn sigaction(signal: c_int, action: *const Action, before: *mut Action) -> c_int;
 }
 
-/// As `instructions::run`. Leaves the handler in place.
+/// Has instructions of tile registers trapped from now on.
 ///
-/// # Safety
-/// The pointers are valid for the tiles of the configuration; the processor has no tile registers.
-pub(super) unsafe fn run(product: &TileProduct) {
+/// # Panics
+/// Where the system refuses it.
+pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let handler = emulate as unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
@@ -46,9 +45,11 @@ pub(super) unsafe fn run(product: &TileProduct) {
         // SAFETY: the action is as long as the system's.
         assert_eq!(unsafe { sigaction(SIGILL, &raw const action, std::ptr::null_mut()) }, 0);
     });
-    // SAFETY: as the caller promises; the handler stands in for the processor.
-    unsafe { instructions::run(product) };
-    assert!(REGISTERS.with_borrow(TileRegisters::are_released), "tile registers are not released");
+}
+
+/// This thread's registers have no shapes.
+pub(super) fn are_released() -> bool {
+    REGISTERS.with_borrow(TileRegisters::are_released)
 }
 
 /// Indices of general registers, in the order of their numbers in instructions, in
@@ -92,7 +93,12 @@ unsafe fn execute(code: *const u8, general: impl Fn(usize) -> usize) -> usize {
     if operands >> 6 == 3 {
         REGISTERS.with_borrow_mut(|registers| match (opcode, prefix) {
             (0x49, 0) => registers.release(),
+            (0x49, 3) => {
+                assert_eq!((other, third), (0, 0), "unused operands");
+                registers.zero(register);
+            }
             (0x5C, 2) => registers.multiply(register, other, third),
+            (0x5E, 3) => registers.multiply_int8(register, other, third),
             _ => panic!("opcode {opcode:#x}, prefix {prefix}"),
         });
         return 5;

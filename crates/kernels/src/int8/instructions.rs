@@ -11,10 +11,14 @@ use std::arch::x86_64::{
 
 use std::array;
 
-use super::dot::Dot;
+use super::dot::{Dot, Vectors};
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::product::{Int8Product, compute};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use super::tiles::{Tiled, is_exact};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use crate::amx::Int8;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::gemm::Thread;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -23,48 +27,52 @@ use crate::simd::Simd;
 use crate::table::Kernels;
 
 /// Plain loops that compute what VNNI does: weights are unsigned.
-pub(super) struct Plain;
+pub(super) struct Plain<const LANES: usize>;
 
-impl Dot for Plain {
-    type Ints = [i32; 8];
-    type Floats = [f32; 8];
-    const LANES: usize = 8;
+impl<const LANES: usize> Vectors for Plain<LANES> {
+    type Ints = [i32; LANES];
+    type Floats = [f32; LANES];
+    const LANES: usize = LANES;
+
+    unsafe fn load(from: *const u32) -> [i32; LANES] {
+        // SAFETY: as the caller promises.
+        unsafe { from.cast::<[i32; LANES]>().read_unaligned() }
+    }
+    unsafe fn splat(value: i32) -> [i32; LANES] {
+        [value; LANES]
+    }
+    unsafe fn zeros() -> [f32; LANES] {
+        [0.0; LANES]
+    }
+    unsafe fn add_scaled(sums: [f32; LANES], products: [i32; LANES], weights: *const f32, activations: f32) -> [f32; LANES] {
+        // SAFETY: as the caller promises.
+        let weights = unsafe { weights.cast::<[f32; LANES]>().read_unaligned() };
+        array::from_fn(|lane| (products[lane] as f32).mul_add(weights[lane] * activations, sums[lane]))
+    }
+    unsafe fn add_product(sums: [f32; LANES], weights: *const f32, activations: f32) -> [f32; LANES] {
+        // SAFETY: as the caller promises.
+        let weights = unsafe { weights.cast::<[f32; LANES]>().read_unaligned() };
+        array::from_fn(|lane| weights[lane].mul_add(activations, sums[lane]))
+    }
+    unsafe fn store(from: [f32; LANES], to: *mut f32) {
+        // SAFETY: as the caller promises.
+        unsafe { to.cast::<[f32; LANES]>().write_unaligned(from) };
+    }
+}
+
+impl<const LANES: usize> Dot for Plain<LANES> {
     const SIGNED: bool = false;
 
-    unsafe fn load(from: *const u32) -> [i32; 8] {
-        // SAFETY: as the caller promises.
-        unsafe { from.cast::<[i32; 8]>().read_unaligned() }
-    }
-    unsafe fn splat(value: i32) -> [i32; 8] {
-        [value; 8]
-    }
-    unsafe fn dot(sums: [i32; 8], weights: [i32; 8], activations: i32) -> [i32; 8] {
+    unsafe fn dot(sums: [i32; LANES], weights: [i32; LANES], activations: i32) -> [i32; LANES] {
         let activations = activations.to_ne_bytes();
         array::from_fn(|lane| {
             let products = weights[lane].to_ne_bytes().into_iter().zip(activations);
             sums[lane] + products.map(|(weight, activation)| i32::from(weight) * i32::from(activation.cast_signed())).sum::<i32>()
         })
     }
-    unsafe fn zeros() -> [f32; 8] {
-        [0.0; 8]
-    }
-    unsafe fn add_scaled(sums: [f32; 8], products: [i32; 8], weights: *const f32, activations: f32) -> [f32; 8] {
-        // SAFETY: as the caller promises.
-        let weights = unsafe { weights.cast::<[f32; 8]>().read_unaligned() };
-        array::from_fn(|lane| (products[lane] as f32).mul_add(weights[lane] * activations, sums[lane]))
-    }
-    unsafe fn add_product(sums: [f32; 8], weights: *const f32, activations: f32) -> [f32; 8] {
-        // SAFETY: as the caller promises.
-        let weights = unsafe { weights.cast::<[f32; 8]>().read_unaligned() };
-        array::from_fn(|lane| weights[lane].mul_add(activations, sums[lane]))
-    }
-    unsafe fn store(from: [f32; 8], to: *mut f32) {
-        // SAFETY: as the caller promises.
-        unsafe { to.cast::<[f32; 8]>().write_unaligned(from) };
-    }
 }
 
-/// Implements [`Dot`] but for its products, with the numbers of a vector unit (`Simd`), and a
+/// Implements [`Vectors`] and [`Dot`], but for its products, with the numbers of a vector unit (`Simd`), and a
 /// function that computes with it, with the attribute that enables the instruction set.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! level {
@@ -72,11 +80,10 @@ macro_rules! level {
      $dot:ident $(, $dot_words:ident)?) => {
         pub(super) struct $name;
 
-        impl Dot for $name {
+        impl Vectors for $name {
             type Ints = $ints;
             type Floats = <$unit as Simd>::Vector;
             const LANES: usize = <$unit>::LANES;
-            const SIGNED: bool = $signed;
 
             #[inline(always)]
             unsafe fn load(from: *const u32) -> Self::Ints {
@@ -88,18 +95,6 @@ macro_rules! level {
                 // SAFETY: see `load`.
                 unsafe { $set(value) }
             }
-            #[inline(always)]
-            unsafe fn dot(sums: Self::Ints, weights: Self::Ints, activations: i32) -> Self::Ints {
-                // SAFETY: see `load`.
-                unsafe { $dot(sums, weights, $set(activations)) }
-            }
-            $(
-                #[inline(always)]
-                unsafe fn dot_words(sums: Self::Ints, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> Self::Ints {
-                    // SAFETY: see `load`.
-                    unsafe { $dot_words(sums, weights, activations, words, bits) }
-                }
-            )?
             #[inline(always)]
             unsafe fn zeros() -> Self::Floats {
                 // SAFETY: see `load`.
@@ -120,6 +115,23 @@ macro_rules! level {
                 // SAFETY: see `load`.
                 unsafe { <$unit>::store(to, from) }
             }
+        }
+
+        impl Dot for $name {
+            const SIGNED: bool = $signed;
+
+            #[inline(always)]
+            unsafe fn dot(sums: Self::Ints, weights: Self::Ints, activations: i32) -> Self::Ints {
+                // SAFETY: see `load`.
+                unsafe { $dot(sums, weights, $set(activations)) }
+            }
+            $(
+                #[inline(always)]
+                unsafe fn dot_words(sums: Self::Ints, weights: *const u32, activations: *const u32, words: usize, bits: u32) -> Self::Ints {
+                    // SAFETY: see `load`.
+                    unsafe { $dot_words(sums, weights, activations, words, bits) }
+                }
+            )?
         }
 
         #[target_feature(enable = $features)]
@@ -212,6 +224,25 @@ level!(
     _mm512_cvtepi32_ps,
     _mm512_dpbusd_epi32
 );
+
+/// Products by tile registers, and all else with AVX-512.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+pub(super) unsafe fn amx(kernels: &Kernels, product: &Int8Product, thread: Thread) {
+    // SAFETY: as the caller promises.
+    unsafe { compute::<Tiled<Avx512Vnni, Int8>>(kernels, product, thread) }
+}
+
+/// [`amx`] computes what the plain loops compute, to the last bit.
+///
+/// # Safety
+/// The processor has the instructions, and the process may use them.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+pub(super) unsafe fn is_amx_exact(kernels: &Kernels) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe { is_exact::<Tiled<Avx512Vnni, Int8>, Plain<8>>(kernels) }
+}
 
 /// Arm's dot products, of signed values. The intrinsic is not stable.
 #[cfg(target_arch = "aarch64")]

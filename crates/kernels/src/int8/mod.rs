@@ -4,19 +4,28 @@
 //! of the depth. What is subtracted of all weights of a block is multiplied by its activations' sum.
 //!
 //! The loop is written over one operation ([`dot::Dot`]): four products of neighbours in
-//! depth, added to a lane. Every level computes the same bytes.
+//! depth, added to a lane; or over whole tiles (`tiles`). Every level computes the same bytes.
 
 mod dot;
 mod instructions;
+mod layout;
 mod product;
 mod quantise;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+mod tests;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub(crate) mod tiles;
 
 pub use product::Int8Product;
 pub use quantise::Format;
 
 use product::compute;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use std::sync::OnceLock;
 
 use crate::Level;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+use crate::amx::has_amx_int8;
 use crate::gemm::Thread;
 use crate::table::Kernels;
 
@@ -33,11 +42,14 @@ pub enum Int8Level {
     AvxVnni,
     /// AVX-512 VNNI.
     Avx512Vnni,
+    /// AMX's tile registers for products, on Linux, and all else with AVX-512. Offered where its
+    /// products are found to be those of the plain loops.
+    AmxInt8,
 }
 
 impl Int8Level {
     /// Every level, from the slowest.
-    pub const ALL: [Self; 5] = [Self::Scalar, Self::NeonDot, Self::Avx2, Self::AvxVnni, Self::Avx512Vnni];
+    pub const ALL: [Self; 6] = [Self::Scalar, Self::NeonDot, Self::Avx2, Self::AvxVnni, Self::Avx512Vnni, Self::AmxInt8];
 
     /// The fastest level beside the kernels of `level`, with vectors that are no wider. Without
     /// `has_dots` those are left out whose processors have instructions for it.
@@ -61,7 +73,7 @@ impl Int8Level {
     /// times as many as of f32.
     #[must_use]
     pub const fn has_dots(self) -> bool {
-        matches!(self, Self::NeonDot | Self::AvxVnni | Self::Avx512Vnni)
+        matches!(self, Self::NeonDot | Self::AvxVnni | Self::Avx512Vnni | Self::AmxInt8)
     }
 
     /// The level whose vectors it uses.
@@ -70,7 +82,7 @@ impl Int8Level {
             Self::Scalar => Level::Scalar,
             Self::NeonDot => Level::Neon,
             Self::Avx2 | Self::AvxVnni => Level::Avx2,
-            Self::Avx512Vnni => Level::Avx512,
+            Self::Avx512Vnni | Self::AmxInt8 => Level::Avx512,
         }
     }
 
@@ -83,6 +95,7 @@ impl Int8Level {
             Self::Avx2 => "avx2-int8",
             Self::AvxVnni => "avx-vnni",
             Self::Avx512Vnni => "avx512-vnni",
+            Self::AmxInt8 => "amx-int8",
         }
     }
 
@@ -97,11 +110,26 @@ impl Int8Level {
             Self::AvxVnni => Self::Avx2.is_available() && is_x86_feature_detected!("avxvnni"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Vnni => Level::Avx512.kernels().is_some() && is_x86_feature_detected!("avx512vnni"),
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Self::AmxInt8 => is_amx_available(),
             #[cfg(target_arch = "aarch64")]
             Self::NeonDot => std::arch::is_aarch64_feature_detected!("dotprod"),
             _ => false,
         }
     }
+}
+
+/// The processor and the system have AMX's products of eight bits, and these are exact. Found out once.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn is_amx_available() -> bool {
+    static IS_AVAILABLE: OnceLock<bool> = OnceLock::new();
+    *IS_AVAILABLE.get_or_init(|| {
+        let is_exact = |kernels| {
+            // SAFETY: AVX-512 and the instructions of tiles are there and permitted where it is called.
+            unsafe { instructions::is_amx_exact(kernels) }
+        };
+        Level::Avx512.kernels().is_some_and(|kernels| has_amx_int8() && is_exact(kernels))
+    })
 }
 
 /// Computes one thread's part of a product; `kernels` finish it.
@@ -125,7 +153,9 @@ pub unsafe fn multiply(level: Int8Level, kernels: &Kernels, product: &Int8Produc
             Int8Level::AvxVnni => instructions::avx_vnni(kernels, product, thread),
             #[cfg(target_arch = "x86_64")]
             Int8Level::Avx512Vnni => instructions::avx512_vnni(kernels, product, thread),
-            _ => compute::<instructions::Plain>(kernels, product, thread),
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Int8Level::AmxInt8 => instructions::amx(kernels, product, thread),
+            _ => compute::<instructions::Plain<8>>(kernels, product, thread),
         }
     }
 }

@@ -8,6 +8,7 @@ common-accept = Annehmen
 common-a-file-dialog-is = Ein Dateidialog ist schon geöffnet.
 common-png-picture = PNG-Bild
 common-size = Größe
+common-auto = auto
 common-add = Hinzufügen
 common-close = Schließen
 common-start-from-this-picture = Von diesem Bild ausgehen

@@ -211,6 +211,7 @@ devices-where-the-weights-of = Wo die Gewichte jedes Moduls liegen, etwa diffusi
 devices-where-it-runs = wo es läuft
 devices-memory-budget-in-gib = Speicherbudget in GiB, etwa 6 oder cuda0=6. -1 lässt 1 GiB frei. Leer: kein Budget.
 devices-budgets = Budgets
+devices-no-budget = keines
 devices-stream-layers-stream-layers = Schichten streamen (--stream-layers)
 devices-diffusion-layers = Diffusionsschichten
 devices-text-encoder-layers = Text-Encoder-Schichten

@@ -57,5 +57,5 @@ program-text-size = Textgröße
 program-menu = Menü
 program-language = Sprache · { $language }
 program-as-the-system-has = Wie im System
-program-language-by-a-machine = { $language } (maschinell)
+program-machine-translated = { $language } (maschinell übersetzt)
 program-choose-the-language-of = Die Sprache des Fensters wählen.

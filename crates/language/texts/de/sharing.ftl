@@ -62,3 +62,6 @@ sharing-the-name-under-which = Der Name, unter dem andere dieses Studio sehen. L
 sharing-announced-in-the-network = Im Netzwerk bekannt gegeben als { $name }.
 sharing-days-that-pictures-of = Tage, die Bilder anderer bleiben
 sharing-move-pictures-of-others = Bilder anderer nach so vielen Tagen in den Papierkorb legen, solange Sie teilen. Was jemand bewertet oder markiert, mit Tag oder Notiz versehen, auf ein Board gelegt oder weiterverwendet hat, und was ein Programm speichern wollte, bleibt; Ihre eigenen Bilder werden nie angerührt. 0 behält alle.
+sharing-revoke = Widerrufen
+sharing-end-this-persons-token = Das Token dieser Person beenden. Ihre Programme und Telefone können sich nicht mehr verbinden; ihre Bilder bleiben.
+sharing-a-device-at-has-access = Ein Gerät unter { $address } hat Zugang.

@@ -12,7 +12,7 @@ studio-pictures-are-ready-the =
     }
 studio-your-picture-is-ready = Das Bild ist fertig
 studio-a-picture-failed = Ein Bild schlug fehl
-studio-it-is-no-sheet = es ist kein Bogen
+studio-it-is-not-a-sheet = es ist kein Bogen
 studio-only-models-diffusion-modules = nur Modelle, Diffusionsmodule und Text-Encoder werden umgewandelt
 studio-it-takes-little-memory = braucht wenig Speicher, und eine kleinere Kopie würde nur Qualität kosten
 studio-is = { $path } ist { $described }: { $why }.
@@ -132,7 +132,7 @@ studio-is-not-a-file = { $path } ist weder Datei noch Ordner noch Link.
 studio-nothing-was-added-atelier = Nichts wurde hinzugefügt. Atelier weiß nicht, wozu { $name } dient.
 studio-nothing-was-added-is = Nichts wurde hinzugefügt. { $name } ist ein Pickle. { $pickle }
 studio-nothing-was-added = Nichts wurde hinzugefügt. { $advice }
-studio-is-no-model-file = { $name } ist keine Modelldatei. Den Ordner mit den Modellen hinzufügen.
+studio-is-not-a-model-file = { $name } ist keine Modelldatei. Den Ordner mit den Modellen hinzufügen.
 studio-the-token-could-not = Das Token konnte nicht gespeichert werden: { $error }. Es wird genutzt, bis Atelier geschlossen wird.
 studio-the-token-could-not-be-saved = Das Token konnte nicht gespeichert werden. Erneut versuchen.
 studio-is-used-in-place = { $folder } wird an seinem Ort genutzt. Atelier ändert in diesem Ordner nie etwas.
@@ -193,6 +193,8 @@ studio-distilled-guidance = Destillierte Guidance
 studio-negative-prompt-2 = Negativ-Prompt
 studio-uses-another-syntax-for = { $tool } schreibt Gewichte im Prompt anders: In Atelier lauten sie (word:1.2).
 studio-and-is-a-word = AND ist für das Programm dieses Bildes ein Wort: Hier steht es klein, weil es groß geschrieben Prompts verbindet.
+studio-brackets-are-letters = Eckige und offene Klammern und BREAK sind für das Programm dieses Bildes Buchstaben: Hier haben solche Klammern einen Backslash, und break steht klein.
+studio-lora-tags-are-letters = Das Programm dieses Bildes wendet durch ein Tag im Prompt kein LoRA an: { $list } ist weggelassen.
 studio-the-is-not-in =
     { $kind ->
         [file] Die Datei { $name } ist nicht im Ordner des Bildes.

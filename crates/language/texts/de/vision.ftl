@@ -1,7 +1,7 @@
-vision-its-result-is-no = das Ergebnis ist kein Bild
+vision-its-result-is-not-a-picture = das Ergebnis ist kein Bild
 vision-its-result-has-the = das Ergebnis hat die Form { $shape }
 vision-choose-u2net-isnet-birefnet = u2net, isnet, birefnet oder modnet wählen
-vision-its-result-is-no-table = das Ergebnis ist keine Tabelle
+vision-its-result-is-not-a-table = das Ergebnis ist keine Tabelle
 vision-the-model-failed-choose = das Modell ist gescheitert: { $reason }; ein anderes Modell wählen
 vision-does-not-choose-another = { $path } eignet sich nicht dafür ({ $purpose }): { $reason }; ein anderes Modell wählen
 vision-is-not-an-onnx = { $path } ist kein ONNX-Modell, das Atelier ausführen kann ({ $reason }); eine andere Datei wählen

@@ -8,6 +8,7 @@ common-accept = Accept
 common-a-file-dialog-is = A file dialog is already open.
 common-png-picture = PNG picture
 common-size = Size
+common-auto = auto
 common-add = Add
 common-close = Close
 common-start-from-this-picture = Start from this picture

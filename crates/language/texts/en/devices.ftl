@@ -203,6 +203,7 @@ devices-where-the-weights-of = Where the weights of each module live, such as di
 devices-where-it-runs = where it runs
 devices-memory-budget-in-gib = Memory budget in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.
 devices-budgets = Budgets
+devices-no-budget = none
 devices-stream-layers-stream-layers = Stream layers (--stream-layers)
 devices-diffusion-layers = Diffusion layers
 devices-text-encoder-layers = Text encoder layers

@@ -53,5 +53,5 @@ program-text-size = Text size
 program-menu = Menu
 program-language = Language · { $language }
 program-as-the-system-has = As the system has it
-program-language-by-a-machine = { $language } (by a machine)
+program-machine-translated = { $language } (machine-translated)
 program-choose-the-language-of = Choose the language of the window.

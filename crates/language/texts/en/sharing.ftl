@@ -62,3 +62,6 @@ sharing-the-name-under-which = The name under which others see this studio. Empt
 sharing-announced-in-the-network = Announced in the network as { $name }.
 sharing-days-that-pictures-of = Days that pictures of others are kept
 sharing-move-pictures-of-others = Move pictures of others to the trash after so many days, while you share. What somebody rated, flagged, tagged or noted, put on a board or made others from, and what a program asked to save, stays; your own pictures are never touched. 0 keeps all.
+sharing-revoke = Revoke
+sharing-end-this-persons-token = End this person's token. Their programs and phones can no longer connect; their pictures stay.
+sharing-a-device-at-has-access = A device at { $address } has access.

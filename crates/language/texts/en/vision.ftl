@@ -1,7 +1,7 @@
-vision-its-result-is-no = its result is no picture
+vision-its-result-is-not-a-picture = its result is not a picture
 vision-its-result-has-the = its result has the shape { $shape }
 vision-choose-u2net-isnet-birefnet = choose u2net, isnet, birefnet or modnet
-vision-its-result-is-no-table = its result is no table
+vision-its-result-is-not-a-table = its result is not a table
 vision-the-model-failed-choose = the model failed: { $reason }; choose another model
 vision-does-not-choose-another = { $path } does not { $purpose }: { $reason }; choose another model
 vision-is-not-an-onnx = { $path } is not an ONNX model that Atelier can run ({ $reason }); choose another file

@@ -8,6 +8,7 @@ common-accept = 受け入れる
 common-a-file-dialog-is = ファイルダイアログはすでに開いています。
 common-png-picture = PNG画像
 common-size = サイズ
+common-auto = 自動
 common-add = 追加
 common-close = 閉じる
 common-start-from-this-picture = この画像から開始

@@ -203,6 +203,7 @@ devices-where-the-weights-of = 各モジュールの重みの場所です。例�
 devices-where-it-runs = 実行先と同じ
 devices-memory-budget-in-gib = メモリの予算（GiB）です。例：6、cuda0=6。-1は1 GiBを空けておきます。空欄：予算なし。
 devices-budgets = 予算
+devices-no-budget = なし
 devices-stream-layers-stream-layers = 層をストリーミング（--stream-layers）
 devices-diffusion-layers = 拡散モデルの層
 devices-text-encoder-layers = テキストエンコーダーの層

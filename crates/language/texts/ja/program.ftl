@@ -53,5 +53,5 @@ program-text-size = 文字サイズ
 program-menu = メニュー
 program-language = 言語 · { $language }
 program-as-the-system-has = システムに従う
-program-language-by-a-machine = { $language }（機械翻訳）
+program-machine-translated = { $language }（機械翻訳）
 program-choose-the-language-of = ウィンドウの言語を選びます。

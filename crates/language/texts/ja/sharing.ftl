@@ -62,3 +62,6 @@ sharing-the-name-under-which = ほかの人に表示されるこのスタジオ�
 sharing-announced-in-the-network = ネットワークに「{ $name }」として公開しています。
 sharing-days-that-pictures-of = 他の人の画像を残す日数
 sharing-move-pictures-of-others = 共有中、この日数が過ぎた他の人の画像をゴミ箱に移します。評価、フラグ、タグ、メモが付いた画像、ボードに載せた画像、ほかの画像の元になった画像、プログラムが保存を求めた画像は残り、自分の画像には決して触れません。0はすべて残します。
+sharing-revoke = 無効にする
+sharing-end-this-persons-token = この人のトークンを無効にします。この人のプログラムとスマートフォンは接続できなくなります。画像は残ります。
+sharing-a-device-at-has-access = { $address }のデバイスはアクセスできます。

@@ -4,7 +4,7 @@ studio-a-picture-is-ready = 画像が完成しました
 studio-pictures-are-ready-the = { $pictures }枚の画像が完成し、キューは空になりました
 studio-your-picture-is-ready = 画像が完成しました
 studio-a-picture-failed = 画像の生成に失敗しました
-studio-it-is-no-sheet = シートではありません
+studio-it-is-not-a-sheet = シートではありません
 studio-only-models-diffusion-modules = 変換できるのはモデル、拡散モジュール、テキストエンコーダーだけです
 studio-it-takes-little-memory = メモリをあまり使わないため、小さいコピーを作っても品質が下がるだけです
 studio-is = { $path }は{ $described }です：{ $why }。
@@ -95,7 +95,7 @@ studio-is-not-a-file = { $path }はファイル、フォルダー、リンクの
 studio-nothing-was-added-atelier = 何も追加されませんでした。{ $name }の用途がわかりません。
 studio-nothing-was-added-is = 何も追加されませんでした。{ $name }はpickleです。{ $pickle }
 studio-nothing-was-added = 何も追加されませんでした。{ $advice }
-studio-is-no-model-file = { $name }はモデルファイルではありません。モデルがあるフォルダーを追加してください。
+studio-is-not-a-model-file = { $name }はモデルファイルではありません。モデルがあるフォルダーを追加してください。
 studio-the-token-could-not = トークンを保存できませんでした：{ $error }。トークンはAtelierを閉じるまで使われます。
 studio-the-token-could-not-be-saved = トークンを保存できませんでした。もう一度お試しください。
 studio-is-used-in-place = { $folder }をその場所のまま使います。Atelierがこのフォルダーの中身を変更することはありません。
@@ -152,6 +152,8 @@ studio-distilled-guidance = 蒸留ガイダンス
 studio-negative-prompt-2 = ネガティブプロンプト
 studio-uses-another-syntax-for = { $tool }はプロンプトの重みの書き方が異なります。Atelierでは(word:1.2)と書きます。
 studio-and-is-a-word = この画像のプログラムではANDは語です。ここでは大文字で書くとプロンプトをつなぐため、小文字で書きます。
+studio-brackets-are-letters = この画像のプログラムでは、角括弧、閉じられていない括弧、BREAKは文字です。ここでは括弧の前にバックスラッシュを付け、breakは小文字で書きます。
+studio-lora-tags-are-letters = この画像のプログラムはプロンプト内のタグでLoRAを適用しません。{ $list }は省かれます。
 studio-the-is-not-in =
     { $kind ->
         [file] ファイル{ $name }が画像のフォルダーにありません。

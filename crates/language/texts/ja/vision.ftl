@@ -1,7 +1,7 @@
-vision-its-result-is-no = 結果が画像ではありません
+vision-its-result-is-not-a-picture = 結果が画像ではありません
 vision-its-result-has-the = 結果の形状が{ $shape }です
 vision-choose-u2net-isnet-birefnet = u2net、isnet、birefnet、modnetから選んでください
-vision-its-result-is-no-table = 結果が表ではありません
+vision-its-result-is-not-a-table = 結果が表ではありません
 vision-the-model-failed-choose = モデルの実行に失敗しました：{ $reason }; 別のモデルを選んでください
 vision-does-not-choose-another = { $path }はこの用途（{ $purpose }）に使えません：{ $reason }; 別のモデルを選んでください
 vision-is-not-an-onnx = { $path }はAtelierで実行できるONNXモデルではありません（{ $reason }）; 別のファイルを選んでください

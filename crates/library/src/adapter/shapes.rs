@@ -96,7 +96,7 @@ impl<'a> Change<'a, '_> {
         for part in ["alpha", "scale"] {
             let Some(factor) = self.get(part) else { continue };
             if factor.values() != 1 {
-                return Err(damaged(self.name, &tr!("library-the-of-is-no", part, shown = shown(self.layer))));
+                return Err(damaged(self.name, &tr!("library-the-of-is-not-a", part, shown = shown(self.layer))));
             }
             fitted.push((Ending::Weight(part), factor));
         }

@@ -28,6 +28,7 @@ pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(crate) use walk::ONNX_ENDING;
 pub(super) use walk::modified;
 pub use walk::{FileEntry, Walk, has_model_ending, is_model_file, walk};
+pub use watch::FolderWatch;
 pub use wildcards::{WILDCARDS_FOLDER, WildcardLists, is_list_named};
 
 use super::manifest::Role;

@@ -1,6 +1,6 @@
 //! Notices changes in folders, as the system tells them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -33,22 +33,98 @@ impl Watch {
     }
 }
 
-/// Our own reading is told too and changes nothing; a download that grows is not a model yet.
-fn matters(event: &Event) -> bool {
-    let kind = match event.kind {
+/// Watches folders that need not be there yet, until it is dropped.
+#[derive(Debug)]
+pub struct FolderWatch {
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl FolderWatch {
+    /// Calls `changed`, from a thread of its own, whenever something in one of these folders comes,
+    /// goes or changes, or one of them comes. What such a folder holds is watched by the next one:
+    /// make another once something changed. Blocks.
+    #[must_use]
+    pub fn new(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> Self {
+        let places = folders.to_vec();
+        let told = move |event: notify::Result<Event>| {
+            if event.map_or(true, |event| is_change(event.kind) && is_about(&event, &places)) {
+                changed();
+            }
+        };
+        let mut watcher = notify::recommended_watcher(told).ok();
+        if let Some(watcher) = &mut watcher {
+            let (there, missing): (Vec<_>, Vec<_>) = folders.iter().partition(|folder| folder.is_dir());
+            // Those that are watched as a whole come last: one may be the parent of another, too.
+            let parents = missing.into_iter().filter_map(|folder| folder.ancestors().find(|it| it.is_dir()));
+            let parents = parents.map(|folder| (folder, RecursiveMode::NonRecursive));
+            for (folder, mode) in parents.chain(there.into_iter().map(|folder| (folder.as_path(), RecursiveMode::Recursive))) {
+                // What cannot be watched is read again at the next start.
+                let _ = watcher.watch(folder, mode);
+            }
+        }
+        Self { _watcher: watcher }
+    }
+}
+
+/// True where something happened in one of these places, or to a folder that leads to it.
+fn is_about(event: &Event, places: &[PathBuf]) -> bool {
+    let is_near = |path: &PathBuf| places.iter().any(|place| path.starts_with(place) || place.starts_with(path));
+    event.paths.is_empty() || event.need_rescan() || event.paths.iter().any(is_near)
+}
+
+/// Our own reading is told too and changes nothing.
+const fn is_change(kind: EventKind) -> bool {
+    match kind {
         EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)) => false,
         EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) | EventKind::Other => true,
-    };
+    }
+}
+
+/// A download that grows is not a model yet.
+fn matters(event: &Event) -> bool {
     // A folder that was moved in or out is told by its own name alone.
     let named = |path: &Path| is_model_file(path) || path.ends_with(MANIFEST) || path.extension().is_none() || path.is_dir();
-    kind && (event.paths.is_empty() || event.need_rescan() || event.paths.iter().any(|it| named(it)))
+    is_change(event.kind) && (event.paths.is_empty() || event.need_rescan() || event.paths.iter().any(|it| named(it)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
     use notify::event::{AccessKind, CreateKind, MetadataKind, RemoveKind};
 
     use super::*;
+
+    #[test]
+    fn a_folder_that_comes_is_told_and_what_lies_beside_it_is_not() {
+        let data = tempfile::tempdir().unwrap();
+        let [lists, tags] = ["wildcards", "more/tags"].map(|name| data.path().join(name));
+        let (sender, told) = channel();
+        let watch = |sender: Sender<()>| {
+            FolderWatch::new(&[lists.clone(), tags.clone()], move || {
+                // The last ones come when nobody listens any more.
+                let _ = sender.send(());
+            })
+        };
+        let comes = || told.recv_timeout(Duration::from_mins(1)).is_ok();
+        let mut watching = watch(sender.clone());
+        fs::write(data.path().join("queue.db"), "x").unwrap();
+        fs::create_dir_all(&lists).unwrap();
+        assert!(comes());
+        for path in [lists.join("colour.txt"), tags.join("anime.csv")] {
+            drop(watching);
+            while told.try_recv().is_ok() {}
+            watching = watch(sender.clone());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "red\n").unwrap();
+            assert!(comes(), "{}", path.display());
+        }
+        let about = |path: PathBuf| is_about(&Event::new(EventKind::Any).add_path(path), &[lists.clone(), tags.clone()]);
+        assert!(about(lists.join("a/b.txt")) && about(data.path().join("more")));
+        assert!(!about(data.path().join("queue.db")) && !about(data.path().join("wildcards.txt")));
+    }
 
     #[test]
     fn reading_is_no_change_and_a_growing_download_is_no_model() {

@@ -56,9 +56,14 @@ impl WildcardLists {
     /// have beside these folders of models, as [`Self::read`] does.
     #[must_use]
     pub fn read_beside(own: Option<&Path>, models: &[PathBuf]) -> (Self, Vec<String>) {
-        let own = own.into_iter().filter(|folder| folder.is_dir()).map(Path::to_owned);
-        let folders: Vec<PathBuf> = own.chain(models.iter().flat_map(|folder| folders_of_others(folder))).collect();
+        let folders: Vec<PathBuf> = Self::folders_beside(own, models).into_iter().filter(|folder| folder.is_dir()).collect();
         Self::read(&folders)
+    }
+
+    /// The folders that [`Self::read_beside`] reads, those among them that are not there.
+    #[must_use]
+    pub fn folders_beside(own: Option<&Path>, models: &[PathBuf]) -> Vec<PathBuf> {
+        own.map(Path::to_owned).into_iter().chain(models.iter().flat_map(|folder| folders_of_others(folder))).collect()
     }
 
     /// The names of all lists.
@@ -136,12 +141,12 @@ impl Wildcards for WildcardLists {
     }
 }
 
-/// Folders of lists of the program whose models a folder holds: the folder is the program's own, or the
-/// one named `models` in it.
+/// Folders where the program whose models a folder holds may have lists: the folder is the program's
+/// own, or the one named `models` in it.
 fn folders_of_others(models: &Path) -> BTreeSet<PathBuf> {
     let is_part = models.file_name().is_some_and(|name| name.eq_ignore_ascii_case("models"));
     let roots = [Some(models), models.parent().filter(|_| is_part)].into_iter().flatten();
-    roots.flat_map(|root| OF_OTHERS.map(|place| root.join(place))).filter(|folder| folder.is_dir()).collect()
+    roots.flat_map(|root| OF_OTHERS.map(|place| root.join(place))).collect()
 }
 
 /// True where a prompt names a list by this pattern, in which `*` stands for anything.

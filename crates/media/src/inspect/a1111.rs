@@ -42,6 +42,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let version = pairs.text(key::VERSION);
     // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
     let is_ours = version.as_deref().is_some_and(is_version_of_ours);
+    let is_sd_cli = version.as_deref() == Some(SD_CLI);
     let (prompt, hypernetworks) = if is_ours { (prompt, Vec::new()) } else { take_hypernetworks(&prompt) };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
@@ -91,7 +92,9 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         size: picture_size,
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
-        and_is_word: is_krita || version.as_deref() == Some(SD_CLI),
+        and_is_word: is_krita || is_sd_cli,
+        // ComfyUI is behind it.
+        only_round_brackets: is_krita,
         seed: pairs.number(key::SEED),
         words_seed: pairs.number(key::SEED_OF_CHOICES),
         seed_blend: seed_blend(&mut pairs),
@@ -106,7 +109,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         seamless: pairs.take(key::TILING, |text| text.to_ascii_lowercase().parse().ok()).map(|both: bool| [both; 2]),
         flow_shift: pairs.decimal(key::SHIFT),
         eta: pairs.decimal(key::ETA),
-        clip_skip: pairs.number(key::CLIP_SKIP),
+        clip_skip: pairs.number(key::CLIP_SKIP).filter(|layers| is_ours || is_sd_cli || fields::skips_layers(layers)),
         control: [key::CONTROLNET, "ControlNet"].into_iter().find_map(|key| pairs.take(key, control)),
         strength: strength.filter(|_| hires.is_none()),
         hires: hires.map(|hires| PictureHires { strength, ..hires }),
@@ -263,8 +266,14 @@ fn tells_strength_of_start_pictures_alone(version: &str) -> bool {
 
 /// The factor from a size to the one that is written here; `None` where the shape is another.
 fn scale_to((width, height): (u32, u32), text: &str) -> Option<f32> {
-    let (to_width, to_height) = size(text)?;
+    let (to_width, to_height) = sides(text)?;
     let (across, down) = (f64::from(to_width) / f64::from(width), f64::from(to_height) / f64::from(height));
+    // A side of 0 follows the other one in the picture's shape.
+    let (across, down) = match (to_width, to_height) {
+        (0, _) => (down, down),
+        (_, 0) => (across, across),
+        _ => (across, down),
+    };
     // Sides are rounded to eight pixels.
     let is_same_shape = (across - down).abs() * f64::from(width.max(height)) <= 16.0;
     (across >= 1.0 && is_same_shape).then_some(across as f32)

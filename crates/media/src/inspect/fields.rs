@@ -169,7 +169,7 @@ impl Fields {
             seed: self.whole("seed"),
             steps: self.whole("steps"),
             guidance: self.decimal("cfgScale"),
-            clip_skip: self.whole("clipSkip"),
+            clip_skip: self.whole("clipSkip").filter(skips_layers),
             ..PictureSettings::default()
         }
     }
@@ -227,6 +227,13 @@ pub(super) fn decimal(value: &Value) -> Option<f32> {
         _ => return None,
     };
     number.is_finite().then_some(number)
+}
+
+/// False of the CLIP skip that many programs write of every picture: 1 leaves the layer to the model
+/// there, which for SDXL is not the last one.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "it is a filter of options")]
+pub(super) const fn skips_layers(layers: &u32) -> bool {
+    *layers > 1
 }
 
 /// The name of a file in a path of either system.

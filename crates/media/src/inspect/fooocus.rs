@@ -6,7 +6,7 @@ use atelier_core::recipe::Rng;
 use serde_json::Value;
 
 use super::a1111;
-use super::fields::{Fields, decimal, whole};
+use super::fields::{Fields, decimal, skips_layers, whole};
 use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{Texts, USER_COMMENT};
 use crate::png::PARAMETERS;
@@ -27,7 +27,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     }
     let is_fooocus = scheme == Some("a1111") || text.contains("Version: Fooocus");
     let found = if is_fooocus { a1111::settings(text) } else { None }?;
-    Some(PictureSettings { tool: Some(Tool::Fooocus), rng: Some(Rng::Cpu), ..found })
+    Some(PictureSettings { tool: Some(Tool::Fooocus), only_round_brackets: true, rng: Some(Rng::Cpu), ..found })
 }
 
 /// `Guidance Scale` of early versions is `guidance_scale` of later ones.
@@ -64,6 +64,7 @@ fn settings(mut fields: Fields) -> PictureSettings {
         size: fields.take("resolution", |value| a1111::size(value.as_str()?)),
         prompt: fields.text("prompt"),
         negative_prompt: fields.text("negative_prompt"),
+        only_round_brackets: true,
         seed: fields.whole("seed"),
         steps,
         guidance: fields.decimal("guidance_scale"),
@@ -95,7 +96,7 @@ fn ruined(mut fields: Fields) -> PictureSettings {
         seed: fields.whole("seed"),
         steps: fields.whole("steps"),
         guidance: fields.decimal("cfg"),
-        clip_skip: fields.whole("clip_skip"),
+        clip_skip: fields.whole("clip_skip").filter(skips_layers),
         rng: Some(Rng::Cpu),
         sampler: fields.name("sampler_name"),
         scheduler: fields.name("scheduler"),

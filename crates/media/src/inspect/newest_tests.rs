@@ -121,8 +121,25 @@ fn swarmui_with_what_its_server_adds() {
     });
     let settings = read_png(&[("parameters", &parameters.to_string())]);
     check(&settings, Tool::SwarmUi, (1152, 896));
-    assert_eq!(settings.model.clone().and_then(|it| it.hash).as_deref(), Some("abc123"));
+    assert_eq!(settings.model.clone().and_then(|it| it.hash).as_deref(), Some("0xabc123"), "of the tensors, and not of the file");
     assert_eq!(settings.not_understood, [("original_prompt".to_owned(), "a <random:red,blue> barn".to_owned())]);
+}
+
+#[test]
+fn words_of_swarmui_for_parts_and_passes_are_none_of_the_whole_picture() {
+    let read = |prompt: &str, negative: &str| {
+        let fields =
+            json!({ "sui_image_params": { "prompt": prompt, "negativeprompt": negative, "model": "sea", "seed": 4242, "steps": 24 } });
+        let settings = read_png(&[("parameters", &fields.to_string())]);
+        (settings.prompt.unwrap(), settings.negative_prompt.unwrap(), settings.not_understood)
+    };
+    let (prompt, negative, left) =
+        read("a barn <break> reeds <segment:face//cid=10> freckles <refiner> sharp", "fog<region:0,0,1,0.5>haze");
+    assert_eq!((prompt.as_str(), negative.as_str()), ("a barn BREAK reeds", "fog"));
+    let expected =
+        [("prompt: sections", "<segment:face//cid=10> freckles <refiner> sharp"), ("negativeprompt: sections", "<region:0,0,1,0.5>haze")];
+    assert_eq!(left, expected.map(|(name, words)| (name.to_owned(), words.to_owned())));
+    assert_eq!(read("a < b <lora:ink> ", ""), ("a < b <lora:ink> ".to_owned(), String::new(), Vec::new()));
 }
 
 #[test]
@@ -259,6 +276,64 @@ fn draw_things_in_a_jpeg() {
     check(&settings, Tool::DrawThings, (1024, 768));
     assert_eq!((settings.strength, settings.rng), (None, None));
     assert_eq!(listed(&settings, "seed_mode").as_deref(), Some("Scale Alike"));
+}
+
+#[test]
+fn what_draw_things_says_to_its_scripts_alone_is_listed_where_it_is_on() {
+    let read = |model: &str, script: Value| {
+        let comment = json!({ "c": "a red barn", "uc": "fog", "seed": 4242, "steps": 24, "size": "1024x768", "scale": 3.5, "sampler": "Euler A Trailing",
+            "model": model, "strength": 1, "clip_skip": 1, "v2": script });
+        let settings = read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&comment.to_string(), false)));
+        check(&settings, Tool::DrawThings, (1024, 768));
+        assert_eq!(settings.clip_skip, None, "1 is written of every picture");
+        settings
+    };
+    let on = json!({ "hiresFix": true, "hiresFixWidth": 512, "hiresFixHeight": 384, "hiresFixStrength": 0.7, "refinerModel": "refiner.ckpt",
+        "refinerStart": 0.8, "controls": [], "upscaler": "", "zeroNegativePrompt": false, "speedUpWithGuidanceEmbed": true, "guidanceScale": 3.5 });
+    let settings = read("sd_xl_base_1.0_f16.ckpt", on);
+    let expected = [
+        ("v2: hiresFix", "true"),
+        ("v2: hiresFixWidth", "512"),
+        ("v2: hiresFixHeight", "384"),
+        ("v2: hiresFixStrength", "0.7"),
+        ("v2: refinerModel", "refiner.ckpt"),
+        ("v2: refinerStart", "0.8"),
+    ];
+    assert_eq!(settings.not_understood, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!((settings.guidance, settings.distilled_guidance), (Some(3.5), None));
+    let off = read(
+        "flux_1_dev_q8p.ckpt",
+        json!({ "hiresFix": false, "hiresFixWidth": 512, "speedUpWithGuidanceEmbed": true, "guidanceEmbed": 4.5 }),
+    );
+    assert_eq!(off.not_understood, []);
+    assert_eq!((off.guidance, off.distilled_guidance), (Some(1.0), Some(3.5)));
+    let both = read("flux_1_dev_q8p.ckpt", json!({ "speedUpWithGuidanceEmbed": false, "guidanceEmbed": 4.5 }));
+    assert_eq!((both.guidance, both.distilled_guidance), (Some(3.5), Some(4.5)));
+}
+
+#[test]
+fn the_clip_skip_that_is_written_of_every_picture_leaves_the_layer_to_the_model() {
+    let told = |layers: u32, version: &str| {
+        let text = format!("a red barn\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: 42, Size: 64x64, Clip skip: {layers}{version}");
+        read_png(&[("parameters", &text)]).clip_skip
+    };
+    assert_eq!((told(1, ""), told(2, ""), told(1, ", Version: v1.10.1")), (None, Some(2), None));
+    assert_eq!((told(1, ", Version: Atelier 0.1.0"), told(1, ", Version: stable-diffusion.cpp")), (Some(1), Some(1)));
+    let data = |layers: u32| json!({ "prompt": "a red barn", "seed": "4242", "steps": 24, "clipSkip": layers }).to_string();
+    let site = |layers: u32| read_png(&[("generation_data", &data(layers))]).clip_skip;
+    assert_eq!((site(1), site(2)), (None, Some(2)));
+}
+
+#[test]
+fn a_second_pass_of_a1111_by_one_side_keeps_the_shape() {
+    for (resize, scale) in [("1024x0", Some(2.0)), ("0x1152", Some(1.5)), ("1024x1536", Some(2.0)), ("0x0", None), ("256x0", None)] {
+        let text = format!(
+            "a red barn\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 4242, Size: 512x768, Denoising strength: 0.7, Hires resize: {resize}, \
+             Hires upscaler: Latent, Version: v1.10.1"
+        );
+        let hires = read_png(&[("parameters", &text)]).hires;
+        assert_eq!(hires.map(|it| (it.scale, it.strength)), scale.map(|scale| (scale, Some(0.7))), "{resize}");
+    }
 }
 
 #[test]

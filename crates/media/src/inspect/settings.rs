@@ -90,6 +90,9 @@ pub struct PictureSettings {
     /// The program reads `AND` in a prompt as a word, although others that write this form join
     /// prompts by it.
     pub and_is_word: bool,
+    /// The program reads round brackets that are closed, and no others: square ones are letters there,
+    /// and `BREAK` is a word.
+    pub only_round_brackets: bool,
     /// The seed.
     pub seed: Option<Seed>,
     /// The seed of what was chosen in the prompts, where it is another one.

@@ -8,6 +8,10 @@ use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Too
 use super::texts::{Texts, USER_COMMENT};
 use crate::png::PARAMETERS;
 
+/// Beginnings of the tags behind which words are of a part of the picture or of one pass alone, up to
+/// the next such tag.
+const SECTIONS: [&str; 8] = ["<base", "<refiner", "<video", "<region:", "<object:", "<segment:", "<clear:", "<extend:"];
+
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let found = [PARAMETERS, USER_COMMENT, "Model"].into_iter().filter_map(|key| Fields::parse(texts.get(key)?));
     let mut whole = found.into_iter().find(|fields| fields.has("sui_image_params"))?;
@@ -15,7 +19,8 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let files = whole.value("sui_models").unwrap_or_default();
     let hash_of = |name: &str, param: &str| {
         let is_it = |file: &&Value| file.get("param").and_then(Value::as_str) == Some(param) && same_name(file.get("name"), name);
-        files.as_array()?.iter().find(is_it)?.get("hash")?.as_str().map(|hash| hash.trim_start_matches("0x").to_owned())
+        // With its mark: it is of the tensors without the header, and no file has that sum.
+        files.as_array()?.iter().find(is_it)?.get("hash")?.as_str().map(str::to_owned)
     };
     let names = list(fields.value("loras"));
     let strengths = list(fields.value("loraweights"));
@@ -30,11 +35,15 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let hash = model.as_deref().and_then(|name| hash_of(name, "model"));
     let extra = whole.take("sui_extra_data", |value| value.as_object().cloned()).map(Fields::of).unwrap_or_default();
     fields.drop(&["swarm_version", "images", "aspectratio", "automaticvae"]);
+    let [(prompt, of_parts), (negative_prompt, not_in_parts)] =
+        ["prompt", "negativeprompt"].map(|key| fields.text(key).map_or((None, None), |text| whole_and_parts(&text)));
+    let sections = [("prompt: sections", of_parts), ("negativeprompt: sections", not_in_parts)];
+    let sections = sections.into_iter().filter_map(|(name, words)| Some((name.to_owned(), words?)));
     Some(PictureSettings {
         tool: Some(Tool::SwarmUi),
         size: fields.size("width", "height"),
-        prompt: fields.text("prompt"),
-        negative_prompt: fields.text("negativeprompt"),
+        prompt,
+        negative_prompt,
         seed: fields.whole("seed"),
         steps: fields.whole("steps"),
         guidance: fields.decimal("cfgscale"),
@@ -48,9 +57,20 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         model: PictureModel::of(model, hash),
         vae: PictureModel::of(fields.name("vae"), None),
         loras,
-        not_understood: [fields.left(), without_times(extra)].concat(),
+        not_understood: sections.chain(fields.left()).chain(without_times(extra)).collect(),
         ..PictureSettings::default()
     })
+}
+
+/// The words of the whole picture, with `BREAK` as it is written here, and those of its parts.
+fn whole_and_parts(text: &str) -> (Option<String>, Option<String>) {
+    let is_section = |at: &usize| text.get(*at..).is_some_and(|rest| SECTIONS.iter().any(|tag| rest.starts_with(tag)));
+    let section = text.match_indices('<').map(|(at, _)| at).find(is_section);
+    let (whole, parts) = section.and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""));
+    let parts = Some(parts.to_owned()).filter(|parts| !parts.is_empty());
+    // Only where a section follows is a blank before it none of the words.
+    let whole = if parts.is_some() { whole.trim_end() } else { whole };
+    (Some(whole.replace("<break>", "BREAK")), parts)
 }
 
 /// What the server adds of itself, without when and how fast.

@@ -155,7 +155,7 @@ impl Worker {
 fn why_no_model(path: &Path) -> Option<String> {
     let name = path.display();
     if !has_model_ending(path) {
-        return Some(tr!("studio-is-no-model-file", name));
+        return Some(tr!("studio-is-not-a-model-file", name));
     }
     match inspect_file(path) {
         FileStatus::Faulty { advice, .. } => Some(tr!("studio-nothing-was-added", advice)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale};
 use atelier_core::sentences::{self, with_commas};
-use atelier_core::words::Prompt;
+use atelier_core::words::{Prompt, take_loras_with_comments};
 use atelier_language::tr;
 use atelier_library::{Family, ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureModel, PictureSettings, Tool};
@@ -15,6 +15,9 @@ use super::sampling::{sampler_named, scheduler_named};
 
 /// Characters of a prompt that a line shows.
 const MAX_CHARACTERS: usize = 200;
+
+/// Names of LoRAs that a sentence has.
+const MAX_TAGS: usize = 8;
 
 /// A setting by name and value, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +50,9 @@ impl Translation {
 pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>) -> Translation {
     let mut it = Translation::default();
     texts(from, tool, &mut it);
-    keep_and_a_word(from, tool, known, &mut it);
+    keep_letters(from, tool, known, &mut it);
+    // After brackets: a tag in some of them would stay, since it takes turns.
+    leave_lora_tags(from, tool, &mut it);
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
     guidance(from, &mut it);
@@ -65,7 +70,7 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         it.settings.prompt = Some(prompt.clone());
         it.understand("Prompt", shortened(prompt));
         let has_other_weights = match tool {
-            Tool::InvokeAi => prompt.contains("++") || prompt.contains("--") || prompt.contains(")1.") || prompt.contains(")0."),
+            Tool::InvokeAi => has_weights_of_invokeai(prompt),
             Tool::NovelAi => prompt.contains(['{', '[']) || prompt.contains("::"),
             _ => false,
         };
@@ -82,17 +87,73 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     }
 }
 
-/// Keeps `AND` a word where the picture's program reads one, unless its model is known to be one
-/// that joins no prompts.
-fn keep_and_a_word(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
+/// `(a lake)1.2`, `(a lake)-`, `lake++`.
+fn has_weights_of_invokeai(prompt: &str) -> bool {
+    let is_sign = |c: char| matches!(c, '+' | '-');
+    let ends_word = |rest: &str| rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ',' | '.' | ')'));
+    let has_signs = |rest: &str| rest.starts_with(is_sign) && ends_word(rest.trim_start_matches(is_sign));
+    prompt.char_indices().any(|(at, c)| {
+        let rest = prompt.get(at + c.len_utf8()..).unwrap_or_default();
+        let has_number = || c == ')' && rest.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
+        (c == ')' || c.is_alphanumeric()) && (has_signs(rest) || has_number())
+    })
+}
+
+/// Keeps letters and words what the picture's program reads as no more than that.
+fn keep_letters(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
     let is_word = from.and_is_word || matches!(tool, Tool::ComfyUi | Tool::InvokeAi | Tool::Fooocus | Tool::SwarmUi | Tool::NovelAi);
-    let Some(prompt) = it.settings.prompt.as_ref().filter(|_| is_word) else { return };
     let card = |model: &PictureModel| find(known.cards, ModelKind::Model, model.name.as_deref(), model.hash.as_deref()).ok();
     let family = from.model.as_ref().and_then(card).and_then(|card| Family::from_label(card.family.as_deref()?));
-    let words = Prompt::parse(prompt);
-    if words.joined() > 0 && family.is_none_or(Family::joins_prompts) {
-        it.settings.prompt = Some(words.with_joins_as_words());
-        it.differences.push(tr!("studio-and-is-a-word").to_owned());
+    // A model that is known to read neither `AND` nor `BREAK` has them as they are.
+    let joins = family.is_none_or(Family::joins_prompts);
+    if let Some(prompt) = it.settings.prompt.as_mut().filter(|_| is_word && joins) {
+        let words = Prompt::parse(prompt);
+        if words.joined() > 0 {
+            *prompt = words.with_joins_as_words();
+            it.differences.push(tr!("studio-and-is-a-word").to_owned());
+        }
+    }
+    if !from.only_round_brackets {
+        return;
+    }
+    let mut is_changed = false;
+    for prompt in [&mut it.settings.prompt, &mut it.settings.negative_prompt].into_iter().flatten() {
+        let letters = Prompt::parse(prompt).with_round_brackets_alone();
+        let letters = if joins { Prompt::parse(&letters).with_breaks_as_words() } else { letters };
+        is_changed |= letters != *prompt;
+        *prompt = letters;
+    }
+    if is_changed {
+        it.differences.push(tr!("studio-brackets-are-letters").to_owned());
+    }
+}
+
+/// Takes tags of LoRAs out of the words of programs that apply none by them.
+fn leave_lora_tags(from: &PictureSettings, tool: Tool, it: &mut Translation) {
+    let are_letters = match tool {
+        Tool::ComfyUi => from.only_round_brackets,
+        Tool::InvokeAi | Tool::NovelAi => true,
+        _ => false,
+    };
+    if !are_letters {
+        return;
+    }
+    let mut names = Vec::new();
+    for prompt in [&mut it.settings.prompt, &mut it.settings.negative_prompt].into_iter().flatten() {
+        let (words, tags) = take_loras_with_comments(prompt);
+        if !tags.is_empty() {
+            *prompt = words;
+            names.extend(tags.into_iter().map(|tag| tag.name));
+        }
+    }
+    names.sort();
+    names.dedup();
+    if names.len() > MAX_TAGS {
+        names.truncate(MAX_TAGS);
+        names.push("…".to_owned());
+    }
+    if !names.is_empty() {
+        it.differences.push(tr!("studio-lora-tags-are-letters", list = sentences::list(&names)));
     }
 }
 
@@ -345,4 +406,19 @@ fn shortened(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_invokeai_are_signs_and_numbers_behind_words_and_brackets() {
+        for weighted in ["a red+ barn", "(a barn)+, reeds", "a barn--", "(a barn)1.3 at dusk", "(a barn).5", "((a barn)-)"] {
+            assert!(has_weights_of_invokeai(weighted), "{weighted}");
+        }
+        for plain in ["a well-kept barn", "a barn - red", "1+1 is two", "(a barn). 2 reeds", "(a barn:1.2)", "", "+", "a + b -- c"] {
+            assert!(!has_weights_of_invokeai(plain), "{plain}");
+        }
+    }
 }

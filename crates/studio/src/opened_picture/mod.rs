@@ -245,6 +245,43 @@ mod tests {
     }
 
     #[test]
+    fn brackets_and_tags_that_are_letters_to_the_program_stay_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let opened = |key: &str, text: &str| {
+            fs::write(&path, testkit::pictures::png(&[(key, text)])).unwrap();
+            let opened = read_opened_picture(&path, &KnownModels::default()).unwrap();
+            let said = |words: &str| opened.differences.iter().any(|it| it.contains(words));
+            let told = (said("brackets are escaped"), said("oil is left out"));
+            (opened.settings.prompt.unwrap(), opened.settings.negative_prompt.unwrap_or_default(), told)
+        };
+        let graph = |class: &str, input: &str, words: &str| {
+            serde_json::json!({
+                "2": { "class_type": class, "inputs": { input: words } },
+                "6": { "class_type": "CLIPTextEncode", "inputs": { "text": "[fog]" } },
+                "3": { "class_type": "KSampler", "inputs": { "seed": 4, "steps": 4, "positive": ["2", 0], "negative": ["6", 0], "latent_image": ["4", 0] } },
+                "4": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 64 } },
+                "5": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+            })
+            .to_string()
+        };
+        let words = "(pier:1.2) [dawn:dusk:0.4] BREAK <lora:oil:0.7>(reeds";
+        let (as_letters, negative) = (r"(pier:1.2) \[dawn:dusk:0.4\] break \(reeds", r"\[fog\]");
+        let read = opened("prompt", &graph("CLIPTextEncode", "text", words));
+        assert_eq!(read, (as_letters.to_owned(), negative.to_owned(), (true, true)));
+        let impact = opened("prompt", &graph("ImpactWildcardEncode", "populated_text", words));
+        assert_eq!(impact, (words.to_owned(), "[fog]".to_owned(), (false, false)), "it reads them as A1111 does");
+
+        let fooocus = serde_json::json!({ "prompt": "a [pier|quay]", "negative_prompt": "fog", "seed": "4", "steps": 4, "resolution": "(64, 64)",
+            "performance": "Speed", "base_model": "sea" });
+        assert_eq!(opened("parameters", &fooocus.to_string()).0, r"a \[pier|quay\]");
+        let invoke = serde_json::json!({ "app_version": "5.4.0", "positive_prompt": "a pier <lora:oil:1>, reeds", "seed": 4, "steps": 4 });
+        assert_eq!(opened("invokeai_metadata", &invoke.to_string()), ("a pier, reeds".into(), String::new(), (false, true)));
+        let a1111 = "a [pier] BREAK (reeds\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: 4, Size: 64x64, Version: v1.10.1";
+        assert_eq!(opened("parameters", a1111), ("a [pier] BREAK (reeds".into(), String::new(), (false, false)));
+    }
+
+    #[test]
     fn what_will_be_different_is_said() {
         let differences = |name: &str| opened(name, &[]).differences.join(" ");
         assert_eq!(differences("comfyui both graphs.png"), "");

@@ -9,6 +9,10 @@ use atelier_library::{CardFile, ModelCard, ModelKind, Role};
 
 /// Hexadecimal digits of a hash that tell files apart; A1111 writes ten of SHA-256.
 const FEWEST_DIGITS: usize = 8;
+/// Digits of the whole sum, and of what A1111 writes of a model's. Shorter ones are of early versions,
+/// and those of LoRAs leave the header out: neither says that a file is another one.
+const WHOLE_DIGITS: usize = 64;
+const A1111_DIGITS: usize = 10;
 /// Likeness of names, 0 to 1, from which one stands in for the other.
 const LIKENESS: f64 = 0.75;
 /// Endings of model files.
@@ -79,11 +83,19 @@ pub(super) fn find<'a>(
 ) -> Result<&'a ModelCard, Option<ModelRemedy>> {
     let hash = hash.map(str::to_ascii_lowercase).filter(|hash| is_hash(hash));
     let has_hash = |card: &&ModelCard| hash.as_deref().is_some_and(|hash| sums(card).any(|sum| sum.starts_with(hash)));
-    let is_other = |card: &&ModelCard| hash.as_deref().is_some_and(|hash| hash.len() == 64 && sums(card).any(|sum| sum != hash));
+    let tells_others = |hash: &str| hash.len() == WHOLE_DIGITS || (hash.len() == A1111_DIGITS && kind == ModelKind::Model);
+    let is_other =
+        |card: &&ModelCard| hash.as_deref().is_some_and(|hash| tells_others(hash) && sums(card).any(|sum| !sum.starts_with(hash)));
     let has_name = |card: &&ModelCard| name.is_some_and(|name| names(card).any(|it| plain(it) == plain(name)));
+    // Of several alike, `ink_v1.0` and `ink_v10`, the one of this very name and folder.
+    let nearness =
+        |card: &&ModelCard| name.map_or((false, false), |name| (lies_so(card, name), names(card).any(|it| stem(it) == stem(name))));
     let of_kind = || cards.iter().filter(move |card| card.kind == kind);
     let here = || of_kind().filter(|card| card.availability.is_ready());
-    if let Some(card) = here().find(has_hash).or_else(|| here().find(|card| has_name(card) && !is_other(card))) {
+    // The first of those that are equally near.
+    let named = here().filter(|card| has_name(card) && !is_other(card)).map(|card| (nearness(&card), card));
+    let named = named.reduce(|one, other| if other.0 > one.0 { other } else { one });
+    if let Some(card) = here().find(has_hash).or(named.map(|(_, card)| card)) {
         return Ok(card);
     }
     let offered = || of_kind().filter(|card| !card.availability.is_here());
@@ -101,7 +113,7 @@ pub(super) fn find<'a>(
 
 /// A beginning of SHA-256. `blake3:...` and sums of parts of a file are other things.
 fn is_hash(hash: &str) -> bool {
-    (FEWEST_DIGITS..=64).contains(&hash.len()) && hash.chars().all(|c| c.is_ascii_hexdigit())
+    (FEWEST_DIGITS..=WHOLE_DIGITS).contains(&hash.len()) && hash.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Files by which a model is named.
@@ -121,13 +133,26 @@ fn names(card: &ModelCard) -> impl Iterator<Item = &str> {
     own.into_iter().chain([card.name.as_str()]).chain(main_files(card).map(|file| file.name.as_str()))
 }
 
-/// A name without folders, ending, spaces and signs, in small letters.
-fn plain(name: &str) -> String {
+/// True where a file of the card lies in the folders that the name has.
+fn lies_so(card: &ModelCard, name: &str) -> bool {
+    let parts = |path: &str| path.split(['/', '\\']).map(stem).collect::<Vec<_>>();
+    let named = parts(name);
+    let mut paths = main_files(card).filter_map(|file| file.path.as_deref());
+    named.len() > 1 && paths.any(|path| parts(&path.to_string_lossy()).ends_with(&named))
+}
+
+/// A name without folders and ending, in small letters.
+fn stem(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let path = Path::new(name);
     let is_file = path.extension().is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)));
     let stem = if is_file { path.file_stem().unwrap_or_default().to_string_lossy() } else { name.into() };
-    stem.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
+    stem.to_lowercase()
+}
+
+/// As [`stem`], without spaces and signs.
+fn plain(name: &str) -> String {
+    stem(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 #[cfg(test)]
@@ -173,6 +198,8 @@ mod tests {
             matches!(found(Some("Z-Image Turbo"), Some(&another)), Err(Some(ModelRemedy::Nearest { .. }))),
             "another file of this name"
         );
+        assert!(matches!(found(Some("Z-Image Turbo"), Some(&another[..10])), Err(Some(ModelRemedy::Nearest { .. }))));
+        assert_eq!(found(Some("Z-Image Turbo"), Some(&another[..8])), Ok("Z-Image Turbo".into()), "of early versions");
         for hash in ["31e35c8", "blake3:0a1b2c3d4e", ""] {
             assert_eq!(found(Some("Juggernaut XL"), Some(hash)), Ok("Juggernaut XL".into()));
         }
@@ -182,6 +209,29 @@ mod tests {
     fn names_are_compared_without_folders_endings_and_signs() {
         for name in ["juggernautXL_v8", "models/JuggernautXL V8.safetensors", r"sdxl\juggernautxl-v8.ckpt", "juggernaut-xl"] {
             assert_eq!(found(Some(name), None), Ok("Juggernaut XL".into()), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_names_that_differ_in_signs_or_folders_alone_the_very_one_is_meant() {
+        let lora = |name: &str, folder: &str| {
+            let mut card = card(name, &format!("{name}.safetensors"), Availability::InPlace, None);
+            card.id = format!("{folder}-{name}");
+            card.kind = ModelKind::Lora;
+            card.files[0].path = Some(format!("/loras/{folder}/{name}.safetensors").into());
+            card
+        };
+        let cards = [lora("ink_v1.0", "sd15"), lora("ink_v10", "sd15"), lora("ink_v10", "sdxl")];
+        let found = |name: &str| find(&cards, ModelKind::Lora, Some(name), None).unwrap().id.clone();
+        for (name, id) in [
+            ("ink_v10", "sd15-ink_v10"),
+            ("Ink_V1.0.safetensors", "sd15-ink_v1.0"),
+            (r"sdxl\ink_v10.safetensors", "sdxl-ink_v10"),
+            ("sd15/ink_v10", "sd15-ink_v10"),
+            ("elsewhere/ink_v10", "sd15-ink_v10"),
+            ("ink v10", "sd15-ink_v1.0"),
+        ] {
+            assert_eq!(found(name), id, "{name}");
         }
     }
 

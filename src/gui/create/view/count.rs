@@ -60,7 +60,7 @@ fn count_control(ui: &mut Ui, count: u32, is_automatic: bool, side: f32) -> Resp
     };
     text(format!("× {count}"), TextStyle::Body, if is_automatic { -6.0 } else { 0.0 }, colour);
     if is_automatic {
-        text("auto".to_owned(), TextStyle::Small, 9.0, theme::palette(ui).weak);
+        text(tr!("common-auto").to_owned(), TextStyle::Small, 9.0, theme::palette(ui).weak);
     }
     response
 }

@@ -5,6 +5,7 @@ mod canvas_cells;
 mod chips;
 mod coloured_text;
 mod completion;
+mod composed;
 mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;

@@ -17,6 +17,7 @@ use crate::gui::create::tokens::{Marks, PromptField};
 use crate::gui::create::view::chips::draw_chips;
 use crate::gui::create::view::coloured_text::{self, Looks, apart, overlaid};
 use crate::gui::create::view::completion::{self, Completion};
+use crate::gui::create::view::composed::Composed;
 use crate::gui::create::view::{prompt_history, tokens};
 use crate::gui::create::word_lists::WordLists;
 use crate::gui::history::caret_after_change;
@@ -115,14 +116,15 @@ fn may_join(ui: &Ui, state: &State, recipe: &Recipe) -> bool {
 /// Draws a field of words that grows with its text up to a height, then scrolls.
 fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &mut Commands) {
     let Look { id, field, name, hover, hint, rows, max_height, margin } = look;
+    let composed = Composed::follow(ui, id);
     let completion = Completion::open(ui, state, id, text, commands);
     ui.scope(|ui| {
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt((name, "scroll")).max_height(max_height).auto_shrink([false, true]).show(ui, |ui| {
             let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
-                let (marks, lists) = (marks(state, field, text.as_str()), &state.create.word_lists);
-                layout(ui, id, text, width, &marks, lists)
+                let marks = Marks { composed: composed.bytes_of(text.as_str()), ..marks(state, field, text.as_str()) };
+                layout(ui, id, text, width, &marks, &state.create.word_lists)
             };
             let edit = TextEdit::multiline(text).id(id).layouter(&mut layouter).hint_text(hint);
             // The chips lie between the field's ground and its text.
@@ -143,7 +145,7 @@ fn field(ui: &mut Ui, state: &State, text: &mut String, look: Look, commands: &m
             }
         });
     });
-    fault_line(ui, &state.create.word_lists, text);
+    fault_line(ui, &state.create.word_lists, text, composed.bytes_of(text).as_ref());
     tokens::unread_line(ui, state, field, text);
 }
 
@@ -258,11 +260,13 @@ impl ReadPrompt {
         self.phrases.get_or_init(all)
     }
 
-    /// What is wrong: first in its marks, then the lists that nobody has.
-    fn faults(&self, lists: &WordLists) -> Vec<Fault> {
+    /// What is wrong: first in its marks, then the lists that nobody has. What is still `composed` is
+    /// not.
+    fn faults(&self, lists: &WordLists, composed: Option<&Range<usize>>) -> Vec<Fault> {
         let unknown = self.lists.iter().filter(|(_, name)| lists.lacks(name));
         let unknown = unknown.map(|(range, _)| Fault { range: range.clone(), kind: FaultKind::UnknownWildcard });
-        self.faults.iter().cloned().chain(unknown).collect()
+        let is_composed = |fault: &Fault| composed.is_some_and(|it| fault.range.start < it.end && it.start < fault.range.end);
+        self.faults.iter().cloned().chain(unknown).filter(|fault| !is_composed(fault)).collect()
     }
 }
 
@@ -332,7 +336,7 @@ fn looks(read: &ReadPrompt, lists: &WordLists, marks: &Marks, palette: &Palette)
     let weak = apart(marks.unread.iter().chain(&marks.quiet));
     let (faint, strong) = (Stroke::new(1.0, palette.weak), Stroke::new(1.5, palette.error));
     let chunks = apart(&marks.chunks).into_iter().map(|word| (word, faint));
-    let faults: Vec<Range<usize>> = read.faults(lists).into_iter().map(|fault| fault.range).collect();
+    let faults: Vec<Range<usize>> = read.faults(lists, marks.composed.as_ref()).into_iter().map(|fault| fault.range).collect();
     Looks { colours: overlaid(parts, &weak, palette.weak), underlines: overlaid(chunks, &apart(&faults), strong) }
 }
 
@@ -347,9 +351,9 @@ fn colour(ink: Ink, palette: &Palette) -> Option<Color32> {
     }
 }
 
-/// What is wrong first in a prompt, in a line below it.
-fn fault_line(ui: &mut Ui, lists: &WordLists, text: &str) {
-    if let Some(fault) = read_prompt(ui.ctx(), text).faults(lists).into_iter().next() {
+/// What is wrong first in a prompt of which this is composed, in a line below it.
+fn fault_line(ui: &mut Ui, lists: &WordLists, text: &str, composed: Option<&Range<usize>>) {
+    if let Some(fault) = read_prompt(ui.ctx(), text).faults(lists, composed).into_iter().next() {
         let words = text.get(fault.range).unwrap_or_default();
         let sentence = format!("{words}  {}", fault.kind.sentence());
         ui.add(Label::new(widgets::small(sentence, theme::palette(ui).warn)).wrap());
@@ -379,7 +383,7 @@ mod tests {
     fn what_is_not_words_has_a_colour_and_what_is_wrong_a_line() {
         let text = "a (red:1.2) lake, {fog|mist) far";
         let read = PromptReader.compute(text);
-        let marks = Marks { chunks: vec![0..1, 12..17], unread: Some(28..text.len()), quiet: vec![12..14, 13..16] };
+        let marks = Marks { chunks: vec![0..1, 12..17], unread: Some(28..text.len()), quiet: vec![12..14, 13..16], composed: None };
         let mut output = Context::default().run_ui(RawInput::default(), |ui| {
             let palette = theme::palette(ui);
             let Looks { colours, underlines } = looks(&read, &WordLists::default(), &marks, &palette);
@@ -388,6 +392,11 @@ mod tests {
             assert_eq!(coloured, expected);
             let lines: Vec<(&str, f32)> = underlines.into_iter().map(|(range, line)| (&text[range], line.width)).collect();
             assert_eq!(lines, [("a", 1.0), ("lake,", 1.0), ("{", 1.5), (")", 1.5)]);
+            let bracket = text.rfind(')').unwrap();
+            let marks = Marks { composed: Some(bracket - 2..bracket + 1), ..Marks::default() };
+            let Looks { underlines, .. } = looks(&read, &WordLists::default(), &marks, &palette);
+            let lines: Vec<&str> = underlines.into_iter().map(|(range, _)| &text[range]).collect();
+            assert_eq!(lines, ["{"], "what is composed is not wrong yet");
         });
         // Without a screen nobody else takes them.
         output.textures_delta.clear();
@@ -397,7 +406,7 @@ mod tests {
     fn lists_that_nobody_has_are_wrong_once_lists_are_known() {
         let text = "é {2$$__colour__} __hue__ __l*__ (fog";
         let read = PromptReader.compute(text);
-        let wrong = |lists: &WordLists| read.faults(lists).into_iter().map(|fault| &text[fault.range]).collect::<Vec<_>>();
+        let wrong = |lists: &WordLists| read.faults(lists, None).into_iter().map(|fault| &text[fault.range]).collect::<Vec<_>>();
         let known = |names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             WordLists { wildcards: Some(names), ..WordLists::default() }

@@ -383,14 +383,22 @@ fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
         let combo = ComboBox::from_id_salt("LoRAs")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(recipe.lora_mode.label())
+            .selected_text(lora_mode_words(recipe.lora_mode))
             .show_ui(ui, |ui| {
                 for mode in LoraMode::ALL {
-                    ui.selectable_value(&mut recipe.lora_mode, *mode, mode.label());
+                    ui.selectable_value(&mut recipe.lora_mode, *mode, lora_mode_words(*mode));
                 }
             });
         combo.response.on_hover_text(hover).accessible_name(tr!("create-loras"));
     });
+}
+
+fn lora_mode_words(mode: LoraMode) -> &'static str {
+    match mode {
+        LoraMode::Auto => tr!("create-lora-mode-automatic"),
+        LoraMode::Immediately => tr!("create-merge-into-weights"),
+        LoraMode::AtRuntime => tr!("create-at-run-time"),
+    }
 }
 
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
@@ -404,19 +412,19 @@ fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let is_shown = |setting, recipe: &Recipe| Shown::KnownUse(setting).check(&state.shared, recipe).is_ok();
     if is_shown(FamilySetting::ZeroCondT, recipe) {
         row(ui, tr!("create-zero-timestep"), |ui| {
-            ui.checkbox(&mut recipe.zero_cond_t, tr!("create-of-references")).on_hover_text(ROWS.zero_cond_t.help())
+            ui.checkbox(&mut recipe.zero_cond_t, tr!("create-of-references")).on_hover_text(tr!("create-reference-pictures-at-a"))
         });
     }
     if is_shown(FamilySetting::ChromaMasks, recipe) {
         row(ui, tr!("create-chroma-masks"), |ui| {
-            ui.checkbox(&mut recipe.chroma_dit_mask, tr!("create-picture")).on_hover_text(ROWS.chroma_dit_mask.help());
-            ui.checkbox(&mut recipe.chroma_t5_mask, tr!("create-words-2")).on_hover_text(ROWS.chroma_t5_mask.help());
+            ui.checkbox(&mut recipe.chroma_dit_mask, tr!("create-picture")).on_hover_text(tr!("create-hide-padding-from-the"));
+            ui.checkbox(&mut recipe.chroma_t5_mask, tr!("create-words-2")).on_hover_text(tr!("create-hide-padding-from-the-t5"));
             let padding = whole_number(&mut recipe.chroma_t5_padding, ROWS.chroma_t5_padding.limits);
-            ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name(tr!("create-words-of-padding"));
+            ui.add(padding).on_hover_text(tr!("create-words-of-padding-that")).accessible_name(tr!("create-words-of-padding"));
         });
     }
     if is_shown(FamilySetting::VaeFormat, recipe) {
-        let (value, hover) = (&mut recipe.vae_format, ROWS.vae_format.help());
+        let (value, hover) = (&mut recipe.vae_format, tr!("create-latents-that-a-vae"));
         choice_row_or(ui, tr!("create-vae-format"), value, tr!("create-as-the-model-has"), VaeFormat::ALL, VaeFormat::label, hover);
     }
 }
@@ -473,7 +481,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         Ok(())
     });
     let own = recipe.sampler_arguments.clone();
-    text_row(ui, tr!("create-arguments"), "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| {
+    text_row(ui, tr!("create-arguments"), "apg_eta=1", &own, tr!("create-further-arguments-of-the"), |text| {
         text.clone_into(&mut recipe.sampler_arguments);
         Ok(())
     });
@@ -514,7 +522,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 let hover = tr!("create-flow-shift-of-flow");
                 optional_row(ui, tr!("create-flow-shift"), &mut recipe.flow_shift, 3.0, ROWS.flow_shift.limits, 0.05, hover);
             }
-            optional_row(ui, tr!("create-eta"), &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
+            optional_row(ui, tr!("create-eta"), &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, tr!("create-noise-that-ancestral-samplers"));
             if is_shown(FamilySetting::ClipSkip, recipe) {
                 let hover = tr!("create-clip-layers-to-skip");
                 optional_row(ui, tr!("create-clip-skip"), &mut recipe.clip_skip, 1, ROWS.clip_skip.limits, 0.05, hover);

@@ -72,11 +72,11 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn fields(ui: &mut Ui, width: f32, state: &State, text: &mut PlacementText) {
     let [backend, params, budget] = &state.devices.board.text_errors;
     let hover = tr!("devices-which-device-each-module");
-    field(ui, width, tr!("devices-runs-on-2"), "--backend", &mut text.backend, "auto", hover, backend.as_deref());
+    field(ui, width, tr!("devices-runs-on-2"), "--backend", &mut text.backend, tr!("common-auto"), hover, backend.as_deref());
     let (hover, hint) = (tr!("devices-where-the-weights-of"), tr!("devices-where-it-runs"));
     field(ui, width, tr!("devices-weights-in"), "--params-backend", &mut text.params_backend, hint, hover, params.as_deref());
     let hover = tr!("devices-memory-budget-in-gib");
-    field(ui, width, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
+    field(ui, width, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, tr!("devices-no-budget"), hover, budget.as_deref());
 }
 
 /// Choice of the modules whose layers are streamed.

@@ -89,7 +89,7 @@ fn examples(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.label(small(tr!("gallery-all-fields"), theme::palette(ui).weak));
         ScrollArea::vertical().id_salt("search fields").max_height(FIELDS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             for field in FIELDS {
-                condition_entry(ui, state, commands, field.example, field.description);
+                condition_entry(ui, state, commands, field.example, field.description());
             }
         });
     });

@@ -192,7 +192,7 @@ fn description(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
     } else if card.trigger_words.is_empty() {
         (card.description.clone(), palette.weak)
     } else {
-        (tr!("models-say", trigger_words = card.trigger_words.join(", ")), palette.weak)
+        (tr!("models-trigger-words-are", trigger_words = card.trigger_words.join(", ")), palette.weak)
     };
     // Two lines, and no more.
     let font = FontId::proportional(theme::SMALL);

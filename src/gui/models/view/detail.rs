@@ -231,11 +231,11 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
 fn stage_word(stage: Stage) -> &'static str {
     match stage {
         Stage::Waiting => tr!("models-waits"),
-        Stage::Checking => tr!("models-is-read"),
-        Stage::Loading => tr!("models-comes-in"),
+        Stage::Checking => tr!("models-checking"),
+        Stage::Loading => tr!("models-is-downloading"),
         Stage::Shared => tr!("models-comes-with-another-model"),
-        Stage::Retrying => tr!("models-is-tried-again"),
-        Stage::Finishing => tr!("models-is-finished"),
+        Stage::Retrying => tr!("models-retrying"),
+        Stage::Finishing => tr!("models-finishing"),
         Stage::Done => tr!("models-here"),
     }
 }

@@ -79,7 +79,7 @@ fn languages(ui: &mut Ui, state: &State, commands: &mut Commands) {
         for language in [None].into_iter().chain(Language::ALL.map(Some)) {
             let words = match language {
                 None => tr!("program-as-the-system-has").to_owned(),
-                Some(it) if it.is_machine_made() => tr!("program-language-by-a-machine", language = it.own_name()),
+                Some(it) if it.is_machine_made() => tr!("program-machine-translated", language = it.own_name()),
                 Some(it) => it.own_name().to_owned(),
             };
             let command = WindowCommand::SetLanguage(language);

@@ -44,7 +44,7 @@ fn a_file_that_is_no_model_adds_nothing() {
         studio.fill("Add a model", folder.join(name).to_str().unwrap());
         studio.click("Add a model: Add");
         studio.until("the sentence", |app| app.state.notices.shown().is_some_and(|it| it.text.contains(name)));
-        assert!(studio.sees("is no model file"));
+        assert!(studio.sees("is not a model file"));
     }
     assert!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap_or_default().folders.is_empty());
 }

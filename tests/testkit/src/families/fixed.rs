@@ -11,14 +11,37 @@ use crate::tiny::autoencoder_tensors;
 /// modulated by what the engine calls an approximator.
 #[must_use]
 pub fn chroma() -> Vec<(&'static str, Part)> {
+    const TEXT: usize = 128;
+    chroma_with(TEXT, Part::Draft(Draft::new(Container::Safetensors, &t5(TEXT, 256, 1), &[])))
+}
+
+/// The files of a small Chroma with [`t5_xxl`].
+#[must_use]
+pub fn chroma_of_t5_xxl() -> Vec<(&'static str, Part)> {
+    chroma_with(T5_XXL, t5_xxl())
+}
+
+/// Width of the T5 of Flux, SD3 and Chroma.
+const T5_XXL: usize = 4096;
+
+/// That T5, of which the words and the first attention are no zeros. It is the only one that
+/// programs with an unchanged engine read.
+#[must_use]
+pub fn t5_xxl() -> Part {
+    const FILLED: [&str; 3] = ["shared.", "encoder.block.0.layer.0.", "norm"];
+    let is_hole = |name: &str| !FILLED.iter().any(|part| name.contains(part));
+    Part::Draft(Draft::with_holes(Container::Safetensors, &t5(T5_XXL, 10_240, 24), &[], is_hole).whole())
+}
+
+/// The files of a small Chroma with a T5 of this width.
+fn chroma_with(text: usize, t5: Part) -> Vec<(&'static str, Part)> {
     /// Width and layers of the approximator.
     const INNER: usize = 5120;
     const LAYERS: usize = 5;
-    const TEXT: usize = 128;
     /// What Flux computes its modulation with.
     const MODULATION: [&str; 4] = ["time_in.", "_mod.", ".modulation.", "adaLN_modulation."];
     let mut it = Model::default();
-    flux_blocks(&mut it, TEXT, false);
+    flux_blocks(&mut it, text, false);
     it.0.0.retain(|tensor| !MODULATION.iter().any(|part| tensor.name.contains(part)));
     let name = "distilled_guidance_layer";
     it.linear(&format!("{name}.in_proj"), INNER, 64, 1.0);
@@ -29,8 +52,8 @@ pub fn chroma() -> Vec<(&'static str, Part)> {
     }
     it.linear(&format!("{name}.out_proj"), FLUX_WIDTH, INNER, 1.0);
     let diffusion = Draft::with_holes(Container::Safetensors, &it.0, &[], |name| name.contains("distilled_guidance_layer.layers."));
-    let [t5, taesd] = [t5(TEXT, 256, 1), autoencoder_tensors(16)].map(|it| Part::Draft(Draft::new(Container::Safetensors, &it, &[])));
-    vec![("diffusion", Part::Draft(diffusion)), ("t5xxl", t5), ("taesd", taesd)]
+    let taesd = Draft::new(Container::Safetensors, &autoencoder_tensors(16), &[]);
+    vec![("diffusion", Part::Draft(diffusion)), ("t5xxl", t5), ("taesd", Part::Draft(taesd))]
 }
 
 /// The files of a Qwen-Image with one layer and its VAE. Its text encoder tells no words apart, and

@@ -9,6 +9,7 @@ mod walk;
 mod workflow;
 
 use atelier_core::recipe::Rng;
+use atelier_core::words::Prompt;
 
 use super::fields::{is_graph, object};
 use super::settings::{PictureSettings, Tool};
@@ -19,8 +20,14 @@ use graph::Graph;
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let ran = || texts.all(GRAPH).find_map(graph_that_ran);
     let drawn = || texts.all(WORKFLOW).find_map(|text| workflow::graph(&object(text)?));
-    let graph = ran().or_else(drawn)?;
+    let (graph, is_drawn) = match ran() {
+        Some(graph) => (graph, false),
+        None => (drawn()?, true),
+    };
     let mut settings = walk::settings(&graph);
+    if is_drawn {
+        leave_choices(&mut settings);
+    }
     if graph.is_cut() {
         settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than the limit".to_owned()));
     }
@@ -30,11 +37,23 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         // No words there do not say that there were none.
         let said = |words: Option<String>| words.filter(|it| !it.is_empty());
         let (prompt, negative_prompt) = (said(told.prompt), said(told.negative_prompt));
-        let other = std::mem::replace(&mut settings, PictureSettings { rng: None, prompt, negative_prompt, ..told });
+        // As the nodes have it, whoever wrote down what they came to.
+        let only_round_brackets = settings.only_round_brackets;
+        let told = PictureSettings { rng: None, prompt, negative_prompt, only_round_brackets, ..told };
+        let other = std::mem::replace(&mut settings, told);
         settings.not_understood.extend(other.not_understood.iter().cloned());
         settings.fill(other);
     }
     Some(PictureSettings { tool: Some(Tool::ComfyUi), rng: Some(Rng::Cpu), ..settings })
+}
+
+/// Takes words away in which something was chosen before the graph ran: what, a drawing does not tell.
+fn leave_choices(settings: &mut PictureSettings) {
+    for (name, words) in [("prompt", &mut settings.prompt), ("negative prompt", &mut settings.negative_prompt)] {
+        if let Some(words) = words.take_if(|words| Prompt::parse(words).has_choices()) {
+            settings.not_understood.push((name.to_owned(), words));
+        }
+    }
 }
 
 /// The graph that ran, also where a saver has kept all of the request, or both graphs, in its place.

@@ -343,6 +343,30 @@ fn drawn(id: u64, class: &str, inputs: &[(&str, u64)], values: &Value) -> Value 
 }
 
 #[test]
+fn a_drawing_tells_neither_what_was_chosen_nor_whose_values_are_in_other_places() {
+    let read = |words: &str, sampled: &Value| {
+        let workflow = json!({
+            "nodes": [
+                drawn(3, "KSampler", &[("positive", 1), ("latent_image", 2)], sampled),
+                drawn(5, "EmptyLatentImage", &[], &json!([512, 768, 1])),
+                drawn(6, "CLIPTextEncode", &[], &json!([words])),
+                drawn(9, "SaveImage", &[("images", 3)], &json!(["x"])),
+            ],
+            "links": [[1, 6, 0, 3, 0, "CONDITIONING"], [2, 5, 0, 3, 1, "LATENT"], [3, 3, 0, 9, 0, "IMAGE"]],
+        });
+        settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())])
+    };
+    let usual = json!([42, "fixed", 24, 6.0, "euler", "karras", 1.0]);
+    let chosen = read("a {red|blue} lake", &usual);
+    assert_eq!((chosen.prompt.as_deref(), chosen.steps, chosen.size), (None, Some(24), Some((512, 768))));
+    assert!(lists(&chosen, "{red|blue}"), "{:?}", chosen.not_understood);
+    assert_eq!(read("a {lake}", &usual).prompt.as_deref(), Some("a {lake}"));
+    let shifted = read("a lake", &json!([42, 24, 6.0, "euler", "karras", 1.0]));
+    assert_eq!((shifted.seed, shifted.steps, shifted.guidance), (None, None, None));
+    assert!(lists(&shifted, "widgets_values[1]: 24"), "{:?}", shifted.not_understood);
+}
+
+#[test]
 fn drawn_ways_lead_through_keepers_by_name_and_through_what_passes_on_in_subgraphs() {
     let mut bypassed = drawn(20, "SomeLatents", &[("samples", 1)], &json!([]));
     bypassed["mode"] = 4.into();

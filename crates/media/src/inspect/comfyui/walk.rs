@@ -502,6 +502,9 @@ impl<'a> Walk<'a> {
         let main = texts.iter().find(|(_, text)| !text.is_empty()).or_else(|| texts.first()).map(|(_, text)| text.clone())?;
         let others = texts.into_iter().filter(|(_, text)| !text.is_empty() && *text != main);
         self.settings.not_understood.extend(others.map(|(input, text)| (format!("{}: {input}", side.input()), text)));
+        if side == Side::Positive {
+            self.settings.only_round_brackets = !classes::READ_AS_A1111.contains(&node.class.as_str());
+        }
         Some(main)
     }
 

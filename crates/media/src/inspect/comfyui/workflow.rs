@@ -356,7 +356,9 @@ fn values(node: &Value, class: &str) -> Map<String, Value> {
     match node.get("widgets_values") {
         Some(Value::Object(named)) => named.clone(),
         Some(Value::Array(values)) => {
-            let known = VALUES.iter().find(|(it, _)| *it == class).map(|(_, names)| names.to_vec());
+            // A number in the place of a value of the interface: there is none, and all are in other places.
+            let is_shifted = |names: &[&str]| names.iter().zip(values).any(|(name, value)| name.is_empty() && value.is_number());
+            let known = VALUES.iter().find(|(it, _)| *it == class).map(|(_, names)| names.to_vec()).filter(|names| !is_shifted(names));
             let names = known.unwrap_or_else(|| {
                 let names: Vec<&str> = slots(node).iter().filter_map(|slot| slot.get("widget")?.get("name")?.as_str()).collect();
                 if names.len() == values.len() { names } else { Vec::new() }
