@@ -198,7 +198,8 @@ fn seconds_of_single_encoders_beside_those_that_are_predicted() {
         let files = model(family);
         for placement in placements {
             alone.engine.handle().unload().unwrap();
-            let recipe = Recipe { placement: placement.clone(), ..of(&files) };
+            // All layers of CLIP count here.
+            let recipe = Recipe { placement: placement.clone(), clip_skip: None, ..of(&files) };
             let predicted = predicted_encoding(&alone, &recipe);
             // The weights of the second picture are there, and its text is as long.
             alone.run(&Recipe { prompt: "a hill under fog".into(), ..recipe.clone() });
