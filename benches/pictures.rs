@@ -4,9 +4,11 @@
 //! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
 //! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`;
 //! typing in a prompt of 2,000 words with 200,000 tags: `-- --words`; what weights of words bring:
-//! `-- --weights`; what phrases change that the model knows, and that it does not: `-- --phrases`;
-//! what the real window takes of the processor in each view: `-- --window [--secs N]`; how fast
-//! weights are read: `-- --loading [--file MODEL]`. The last two on Linux alone.
+//! `-- --weights [--sd-cli PATH]`, beside what the engine's own program at PATH (of the engine's
+//! version, as for `tests/sd_cli.rs`) makes of the same brackets; what phrases change that the model
+//! knows, and that it does not: `-- --phrases`; what the real window takes of the processor in each
+//! view: `-- --window [--secs N]`; how fast weights are read: `-- --loading [--file MODEL]`. The
+//! last two on Linux alone.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a
 //! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
@@ -128,7 +130,7 @@ fn main() -> Outcome<()> {
         return seams::measure(rounds.unwrap_or(3));
     }
     if arguments.iter().any(|argument| argument == "--weights") {
-        return weights::measure(&folder);
+        return weights::measure(value("--sd-cli").map(Path::new));
     }
     let (wanted_threads, only) = (value("--threads").and_then(|threads| threads.parse().ok()), value("--only").map_or("", String::as_str));
     let threads = wanted_threads.unwrap_or(1);

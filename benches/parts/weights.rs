@@ -1,5 +1,6 @@
 //! Weights of words on the built-in model: how much of what a phrase asks for is in the picture.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,39 +16,39 @@ use super::seams::picture;
 /// Side of the pictures: the attributes are means over all of a picture.
 const SIDE: u32 = 128;
 const WEIGHTS: [f32; 9] = [0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0];
+/// Of the engine's own program.
+const THREADS: u32 = 2;
 /// Grey levels by which a value that rises may fall: what rises has an end.
 const PLAY: f64 = 1.0;
 
-/// Prints a table of 24 prompts at nine weights: ours, then the same without weights as far as they
-/// can be had: by the engine as it is published, where `ATELIER_SD_CLI` names its program, else with
-/// brackets that are letters, which is what other programs make of them for such models.
-pub(super) fn measure(folder: &Path) -> Outcome<()> {
+/// Prints a table of 24 prompts at nine weights: ours, behind what was before. That is the engine as
+/// it is published, where its program is named by `sd_cli`; else brackets that are letters, which is
+/// what other programs make of them for such models.
+pub(super) fn measure(sd_cli: Option<&Path>) -> Outcome<()> {
     let builtin = Builtin::find()?;
     let mut recipe = Recipe { seed: Some(Seed(5)), ..Recipe::default() };
     builtin.apply(&mut recipe);
     (recipe.width, recipe.height) = (SIDE, SIDE);
     let engine = start(|| {});
     let of = |prompt: String| Recipe { prompt, ..recipe.clone() };
+    let weighted = |words: &str, phrase: &str, weight: f32| of(format!("{words}, ({phrase}:{weight})"));
     println!(
         "{}, {SIDE} x {SIDE}, {} steps, seed {}: `words, (phrase:weight)`\n",
         builtin.manifest().name,
         recipe.steps,
         recipe.seed.unwrap_or_default()
     );
-    table("Weights", |words, phrase, weight| picture(&engine, &of(format!("{words}, ({phrase}:{weight})"))))?;
-    if let Some(program) = std::env::var_os("ATELIER_SD_CLI") {
-        let output = folder.join("weighed.png");
-        return table("The engine as it is published: a factor on hidden states", |words, phrase, weight| {
-            published(Path::new(&program), &of(format!("{words}, ({phrase}:{weight})")), &output)
-        });
+    if let Some(program) = sd_cli {
+        let folder = tempfile::tempdir()?;
+        let output = folder.path().join("weighted.png");
+        table("Before: sd-cli, a factor on hidden states", |words, phrase, weight| {
+            published(program, &weighted(words, phrase, weight), &output)
+        })?;
+    } else {
+        println!("With `--sd-cli PATH`, a program of the engine's version, the first table is of what that makes.\n");
+        table("Brackets that are letters", |words, phrase, weight| picture(&engine, &of(format!("{words}, \\({phrase}:{weight}\\)"))))?;
     }
-    table("Brackets that are letters", |words, phrase, weight| picture(&engine, &of(format!("{words}, \\({phrase}:{weight}\\)"))))?;
-    println!(
-        "The engine's own factor on hidden states is not in this program: with `ATELIER_SD_CLI=PATH`, an sd-cli of the engine's version, \
-         this run measures it. Recorded of it on 24 prompts at 0.5, 0.8 and 1.3: in 16 to 18 nothing visible changed, in 4 or 5 another \
-         picture came, in none the phrase grew or shrank."
-    );
-    Ok(())
+    table("Weights", |words, phrase, weight| picture(&engine, &weighted(words, phrase, weight)))
 }
 
 /// Prints a table with a row for each prompt.
@@ -75,22 +76,22 @@ fn value(picture: &Rgb8, measure: Measure) -> f64 {
     mean(picture.pixels(), measure)
 }
 
-/// The picture that an sd-cli program makes of a recipe.
+/// The picture that an sd-cli program makes of a recipe, in a process of its own. The brackets of
+/// its prompt reach the program as they are typed.
 fn published(program: &Path, recipe: &Recipe, output: &Path) -> Outcome<Rgb8> {
-    // The line is quoted for this shell.
-    let line = sd_cli::write(recipe).line.replacen("sd-cli", "\"$0\"", 1);
-    let status = Command::new("sh")
-        .args(["-c", &format!("exec {line} --output \"$1\"")])
-        .arg(program)
-        .arg(output)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()?;
-    if !status.success() {
-        return Err(format!("{}: {status}", program.display()).into());
+    let line = sd_cli::write(&Recipe { threads: Some(THREADS), ..recipe.clone() }).line;
+    let words = shell_words::split(&line)?;
+    // The first word is the program's name.
+    let arguments = words.iter().skip(1);
+    let mut command = Command::new(program);
+    command.args(arguments).arg("--output").arg(output).stdin(Stdio::null());
+    let ended = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+    if !ended.status.success() {
+        return Err(format!("{line}: {}\n{}", ended.status, String::from_utf8_lossy(&ended.stderr)).into());
     }
     let image = image::open(output)?.into_rgb8();
+    // Else a process that writes nothing would be taken for one that made this picture again.
+    fs::remove_file(output)?;
     let (width, height) = image.dimensions();
     Rgb8::new(width, height, image.into_raw()).ok_or_else(|| "the picture has another size".into())
 }
