@@ -14,7 +14,7 @@ use super::guard::{PAIRING, Refusal, cookie};
 use super::head::Host;
 use super::hub::now_ms;
 use super::json::Json;
-use super::payload::Payload;
+use super::payload::StrangersPayload;
 use super::state::SharedApp;
 
 /// The route, which needs no token but the one that it is given.
@@ -36,7 +36,7 @@ fn read(mut fields: Fields) -> Result<(String, Option<String>), Failure> {
     Ok((token.unwrap_or_default(), fields.finish()?))
 }
 
-async fn pair(Extension(gate): Extension<Gate>, Host(host): Host, Payload(body): Payload) -> Result<Response, Failure> {
+async fn pair(Extension(gate): Extension<Gate>, Host(host): Host, StrangersPayload(body): StrangersPayload) -> Result<Response, Failure> {
     let (token, note) = read(Fields::read(&body)?)?;
     let name = gate.policy.read().tokens.name_of(&token, now_ms() / 1000).map(|it| it.name.clone());
     // A host without a name is none that the guard lets through.

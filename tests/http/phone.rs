@@ -83,7 +83,7 @@ fn a_phone_brings_its_token_once_and_is_known_by_a_cookie_for_as_long_as_the_tok
     for (body, status) in [
         (json!({"token": "anna-anna-anna-annx"}), 401),
         (json!({"token": ANNA.to_uppercase()}), 401),
-        (json!({"token": "x".repeat(100_000)}), 422),
+        (json!({"token": "x".repeat(5000)}), 401),
         (json!({"token": [ANNA]}), 422),
         (json!({}), 422),
     ] {
@@ -92,6 +92,9 @@ fn a_phone_brings_its_token_once_and_is_known_by_a_cookie_for_as_long_as_the_tok
         assert!(!refused.text().contains("nna-anna"), "{}", refused.text());
         assert_ne!(refused.header("www-authenticate"), Some("Basic realm=\"Atelier\""), "no browser asks for a login");
     }
+    // Nobody knows yet who sends it, so it is not begun.
+    let large = Sent::new(address, "POST", PAIRING, &[("Content-Length", "8193")], b"{").answer();
+    assert_eq!(large.status, 413, "{}", large.text());
     let from_elsewhere = [("Origin", "http://evil.example")];
     let body = json!({"token": ANNA}).to_string();
     let refused = Sent::new(address, "POST", PAIRING, &from_elsewhere, body.as_bytes()).answer();

@@ -184,7 +184,8 @@ fn change_people(state: &mut State, people: Vec<String>, gone: Option<String>, c
                     }
                 }
                 Err(error) => {
-                    let card = ErrorCard::new(error.to_string(), tr!("sharing-choose-another-name-then"));
+                    let hint = if is_added { tr!("sharing-choose-another-name-then") } else { tr!("sharing-try-again") };
+                    let card = ErrorCard::new(error.to_string(), hint);
                     context.shared.error = Some(card.at(context.shared.screen));
                 }
             }

@@ -123,6 +123,22 @@ fn add_anna(studio: &mut Studio) -> String {
 }
 
 #[test]
+fn a_token_that_cannot_be_taken_back_is_told_with_a_hint_that_fits() {
+    let mut studio = open();
+    start(&mut studio);
+    add_anna(&mut studio);
+    let file = Paths::beneath(studio.folder.path()).data.join("serve-tokens.json");
+    std::fs::write(file, b"{").unwrap();
+    studio.click_first("Revoke");
+    studio.until("the error", |app| app.state.shared.error.is_some());
+    let hint = |studio: &Studio| studio.app().state.shared.error.as_ref().unwrap().advice.hint.clone();
+    assert_eq!(hint(&studio), "Try again.");
+    assert!(studio.app().state.sharing.running().is_some_and(|it| it.link("Anna").is_some()), "it is still one");
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+#[test]
 fn sharing_begins_again_at_the_next_start_where_that_is_chosen_and_every_view_says_so() {
     let mut studio = open();
     studio.check("Programs on this computer need a token too");

@@ -144,22 +144,43 @@ async function checks() {
   await check('the home screen takes it', async () => (await session.send('Page.getInstallabilityErrors')).installabilityErrors,
     errors => errors.length === 0);
   await check('no complaint of the browser', () => complaints, found => found.length === 0);
+  await check('a token that an earlier page kept', async () => {
+    await session.send('Network.clearBrowserCookies');
+    await page.evaluate(it => localStorage.setItem('atelier', JSON.stringify({ token: it, prompts: ['a lake'] })), token);
+    await page.reload();
+    await strip(3);
+    return [(await cookies()).length, await page.evaluate(() => localStorage.getItem('atelier'))];
+  }, ([count, kept]) => count === 1 && kept === '{"prompts":["a lake"]}');
+  let keepsCookies = true;
+  const connect = async text => {
+    await page.locator('#token').fill(text);
+    await tap('#entry button');
+  };
+  const refused = word => until(it => document.getElementById('refused').textContent.includes(it), word).then(() => true);
   await check('a token that is wrong is asked for again', async () => {
     await session.send('Network.clearBrowserCookies');
     await page.setRequestInterception(true);
     // As another computer is answered that was not paired.
     page.on('request', async request => {
-      const isAsked = new URL(request.url()).pathname.startsWith('/sdcpp/') && !(await cookies()).length;
+      const { pathname } = new URL(request.url());
+      if (pathname === '/atelier/v1/pairing' && !keepsCookies) return request.respond({ contentType: 'application/json', body: '{}' });
+      const isAsked = pathname.startsWith('/sdcpp/') && !(await cookies()).length;
       return isAsked ? request.respond({ status: 401, contentType: 'application/json', body: '{}' }) : request.continue();
     });
     await page.reload();
-    await page.locator('#token').fill('wrong');
-    await tap('#entry button');
-    await until(() => document.getElementById('token').placeholder);
-    await screenshot('token');
-    await page.locator('#token').fill(token);
-    await tap('#entry button');
-    return strip(3).then(() => true);
+    await connect('wrong');
+    await refused('not known');
+    return screenshot('token').then(() => true);
+  });
+  await check('a browser that keeps no cookies is told so, and its link works once it does', async () => {
+    keepsCookies = false;
+    await connect(token);
+    await refused('keeps no cookies');
+    keepsCookies = true;
+    // By the link, in the tab that is open.
+    await page.evaluate(it => { location.hash = `t=${it}`; }, token);
+    await strip(3);
+    return page.evaluate(() => location.hash === '');
   });
 }
 
