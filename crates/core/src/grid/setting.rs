@@ -4,7 +4,9 @@ use atelier_language::tr;
 use serde_json::{Map, Value};
 
 use super::GridError;
-use crate::recipe::{CacheMode, Hires, PredictionType, Recipe, Rng, SETTING_NAMES, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache};
+use crate::recipe::{
+    CacheMode, Hires, PredictionType, Recipe, Rng, SETTING_NAMES, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, setting_name,
+};
 
 /// Other names of settings, and of parts of them.
 const ALIASES: [(&str, &str); 16] = [
@@ -56,10 +58,11 @@ impl SettingName {
         let (key, part) = name.split_once('.').map_or((name, None), |(key, part)| (key, Some(part)));
         let spoken = |label: &str| label.replace(['-', ' '], "_") == key;
         let settings = || SETTING_NAMES.iter().filter(|(key, _)| !OTHERS.contains(key));
-        let (key, label) = settings().find(|(own, _)| *own == key).or_else(|| settings().find(|(_, label)| spoken(label)))?;
+        let (key, _) = settings().find(|(own, _)| *own == key).or_else(|| settings().find(|(_, label)| spoken(label)))?;
+        let label = setting_name(key);
         let label = match (*key, part) {
-            ("init", Some("strength")) => "denoising strength".to_owned(),
-            ("placement", Some("backend")) | (_, None) => (*label).to_owned(),
+            ("init", Some("strength")) => tr!("core-denoising-strength").to_owned(),
+            ("placement", Some("backend")) | (_, None) => label.to_owned(),
             (_, Some(part)) => format!("{label} {}", part.replace('_', " ")),
         };
         Some(Self { key, part: part.map(str::to_owned), label })
@@ -102,20 +105,16 @@ impl SettingName {
             _ => None,
         };
         let Some(Value::Object(mut fields)) = whole.or_else(usual) else {
-            return Err(GridError::new(tr!("core-there-is-no-setting-whose", name = self.name(), part)));
+            return Err(GridError::new(tr!("core-there-is-no-setting-whose", name = setting_name(self.key), part)));
         };
         if !fields.contains_key(part) {
-            return Err(GridError::new(tr!("core-the-setting-has-no-part", name = self.name(), part, parts = names(&fields))));
+            return Err(GridError::new(tr!("core-the-setting-has-no-part", name = setting_name(self.key), part, parts = names(&fields))));
         }
         if (self.key, part) == ("seed_blend", "seed") && value.as_i64().is_some_and(i64::is_negative) {
             return Err(random_seed());
         }
         fields.insert(part.to_owned(), value);
         Ok(Value::Object(fields))
-    }
-
-    fn name(&self) -> &'static str {
-        SETTING_NAMES.iter().find(|(key, _)| *key == self.key).map_or(self.key, |(_, name)| name)
     }
 
     /// Refuses what a picture would be made without.

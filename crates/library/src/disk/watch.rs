@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use notify::event::{EventKind, ModifyKind};
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Config, Event, EventHandler, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::walk::is_model_file;
 use crate::manifest::MANIFEST;
@@ -45,25 +45,43 @@ impl FolderWatch {
     /// make another once something changed. Blocks.
     #[must_use]
     pub fn new(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> Self {
-        let places = folders.to_vec();
-        let told = move |event: notify::Result<Event>| {
-            if event.map_or(true, |event| is_change(event.kind) && is_about(&event, &places)) {
+        let places: Vec<PathBuf> = folders.iter().map(|folder| resolved(folder)).collect();
+        let of_events = places.clone();
+        Self::of(&places, move |event: notify::Result<Event>| {
+            if event.map_or(true, |event| is_change(event.kind) && is_about(&event, &of_events)) {
                 changed();
             }
-        };
-        let mut watcher = notify::recommended_watcher(told).ok();
+        })
+    }
+
+    /// Watches places without links.
+    fn of(places: &[PathBuf], told: impl EventHandler) -> Self {
+        // What a folder holds may be a stranger's: a link in it leads to nothing that is read, and
+        // would have all that it leads to watched.
+        let config = Config::default().with_follow_symlinks(false);
+        let mut watcher = RecommendedWatcher::new(told, config).ok();
         if let Some(watcher) = &mut watcher {
-            let (there, missing): (Vec<_>, Vec<_>) = folders.iter().partition(|folder| folder.is_dir());
+            let missing = places.iter().filter(|place| !place.is_dir());
+            let parents = missing.filter_map(|place| place.ancestors().find(|it| it.is_dir()));
             // Those that are watched as a whole come last: one may be the parent of another, too.
-            let parents = missing.into_iter().filter_map(|folder| folder.ancestors().find(|it| it.is_dir()));
+            let whole = places.iter().map(PathBuf::as_path).filter(|place| place.is_dir());
             let parents = parents.map(|folder| (folder, RecursiveMode::NonRecursive));
-            for (folder, mode) in parents.chain(there.into_iter().map(|folder| (folder.as_path(), RecursiveMode::Recursive))) {
+            for (folder, mode) in parents.chain(whole.map(|folder| (folder, RecursiveMode::Recursive))) {
                 // What cannot be watched is read again at the next start.
                 let _ = watcher.watch(folder, mode);
             }
         }
         Self { _watcher: watcher }
     }
+}
+
+/// The folder without links, as some systems tell its path, also where its end is not there yet.
+fn resolved(folder: &Path) -> PathBuf {
+    let without_links = || {
+        let there = folder.ancestors().find(|it| it.is_dir())?;
+        Some(there.canonicalize().ok()?.join(folder.strip_prefix(there).ok()?))
+    };
+    without_links().unwrap_or_else(|| folder.to_owned())
 }
 
 /// True where something happened in one of these places, or to a folder that leads to it.
@@ -124,6 +142,37 @@ mod tests {
         let about = |path: PathBuf| is_about(&Event::new(EventKind::Any).add_path(path), &[lists.clone(), tags.clone()]);
         assert!(about(lists.join("a/b.txt")) && about(data.path().join("more")));
         assert!(!about(data.path().join("queue.db")) && !about(data.path().join("wildcards.txt")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_may_be_a_link_and_links_in_it_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let data = tempfile::tempdir().unwrap();
+        let [lists, elsewhere, link] = ["lists", "elsewhere", "wildcards"].map(|name| data.path().join(name));
+        fs::create_dir(&lists).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        symlink(&elsewhere, lists.join("more")).unwrap();
+        symlink(&lists, &link).unwrap();
+        let places = [link.join("not/yet"), link].map(|folder| resolved(&folder));
+        let (sender, told) = channel();
+        let _watching = FolderWatch::of(&places, move |event: notify::Result<Event>| {
+            // The last ones come when nobody listens any more.
+            let _ = sender.send(event.unwrap());
+        });
+        fs::write(elsewhere.join("of another.txt"), "x").unwrap();
+        fs::write(lists.join("colour.txt"), "red\n").unwrap();
+        let has = |event: &Event, name: &str| event.paths.iter().any(|path| path.ends_with(name));
+        loop {
+            let event = told.recv_timeout(Duration::from_mins(1)).unwrap();
+            assert!(!has(&event, "of another.txt"), "{event:?}");
+            if has(&event, "colour.txt") {
+                assert!(is_about(&event, &places), "{event:?}");
+                break;
+            }
+        }
+        let of_missing = Event::new(EventKind::Any).add_path(lists.canonicalize().unwrap().join("not"));
+        assert!(is_about(&of_missing, &places[..1]));
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let script = fields.value(SCRIPT).unwrap_or_default();
     let model = fields.name("model");
     // Models that take guidance as an input may have it from the scale, and then have no other one.
-    let takes_guidance = model.as_deref().is_some_and(|name| name.starts_with("flux"));
+    // Klein takes none, whatever the switch says.
+    let takes_guidance = model.as_deref().is_some_and(|name| name.starts_with("flux") && !name.contains("klein"));
     let scale = fields.decimal("scale");
     let (guidance, distilled_guidance) = match script.get("speedUpWithGuidanceEmbed").and_then(Value::as_bool) {
         Some(true) if takes_guidance => (scale.map(|_| 1.0), scale),

@@ -309,6 +309,8 @@ fn what_draw_things_says_to_its_scripts_alone_is_listed_where_it_is_on() {
     assert_eq!((off.guidance, off.distilled_guidance), (Some(1.0), Some(3.5)));
     let both = read("flux_1_dev_q8p.ckpt", json!({ "speedUpWithGuidanceEmbed": false, "guidanceEmbed": 4.5 }));
     assert_eq!((both.guidance, both.distilled_guidance), (Some(3.5), Some(4.5)));
+    let klein = read("flux_2_klein_base_4b_q8p.ckpt", json!({ "speedUpWithGuidanceEmbed": true, "guidanceEmbed": 4.5 }));
+    assert_eq!((klein.guidance, klein.distilled_guidance), (Some(3.5), None), "it takes no guidance as an input");
 }
 
 #[test]

@@ -270,7 +270,10 @@ mod tests {
         let read = opened("prompt", &graph("CLIPTextEncode", "text", words));
         assert_eq!(read, (as_letters.to_owned(), negative.to_owned(), (true, true)));
         let impact = opened("prompt", &graph("ImpactWildcardEncode", "populated_text", words));
-        assert_eq!(impact, (words.to_owned(), "[fog]".to_owned(), (false, false)), "it reads them as A1111 does");
+        assert_eq!(impact, (words.to_owned(), "[fog]".to_owned(), (false, false)), "it reads LoRAs and BREAK as A1111 does");
+        // Its choices are of what a weight does; it reads as `ComfyUI` does.
+        let of_weights = opened("prompt", &graph("BNK_CLIPTextEncodeAdvanced", "text", words));
+        assert_eq!(of_weights, read);
 
         let fooocus = serde_json::json!({ "prompt": "a [pier|quay]", "negative_prompt": "fog", "seed": "4", "steps": 4, "resolution": "(64, 64)",
             "performance": "Speed", "base_model": "sea" });

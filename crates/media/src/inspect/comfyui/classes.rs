@@ -145,8 +145,9 @@ pub(super) const ENCODERS: &[(&str, &[&str])] = &[
     ("ImpactWildcardEncode", &["populated_text"]),
 ];
 
-/// Of these, those that may read brackets and `BREAK` as A1111 does, and LoRAs in the words.
-pub(super) const READ_AS_A1111: &[&str] = &["BNK_CLIPTextEncodeAdvanced", "smZ CLIPTextEncode", "ImpactWildcardEncode"];
+/// Of these, those that may read more than round brackets as A1111 does: square ones and `BREAK`, or
+/// `BREAK` and LoRAs in the words.
+pub(super) const READ_AS_A1111: &[&str] = &["smZ CLIPTextEncode", "ImpactWildcardEncode"];
 
 /// Nodes that hand words on as they are: the input of each output.
 pub(super) const HAND_WORDS_ON: &[(&str, &[&str])] = &[
