@@ -160,7 +160,9 @@ impl App {
 
     /// A place for a request of this owner that lasts, where there is one.
     pub(super) fn hold(&self, owner: &Owner) -> Result<Place<Owner>, Failure> {
-        let place = self.held.take(owner, |own, _| own < MAX_HELD);
+        // A script of the person at the machine waits as the person does.
+        let is_free = owner.is_person() || owner.is_this_computer();
+        let place = self.held.take(owner, |own, _| is_free || own < MAX_HELD);
         place.ok_or_else(|| {
             let sentence =
                 format!("{MAX_HELD} of your requests wait for pictures or follow jobs already. Wait for one of them, or close it.");

@@ -165,6 +165,20 @@ fn eight_requests_of_an_owner_may_last_at_a_time_and_the_ninth_is_told_when_to_c
 }
 
 #[test]
+fn a_script_on_this_computer_may_ask_for_more_at_a_time() {
+    let studio = Studio::guarded(Policy::default());
+    studio.pause(PauseMode::AfterPicture);
+    let small = json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 1}).to_string();
+    let waiting: Vec<Sent> = (0..9).map(|_| Sent::new(studio.address(), "POST", "/sdapi/v1/txt2img", &[], small.as_bytes())).collect();
+    let jobs = || Sent::new(studio.address(), "GET", "/sdcpp/v1/jobs", &[], b"").answer().json().as_array().unwrap().len();
+    while jobs() < 9 {
+        std::thread::yield_now();
+    }
+    studio.pause(PauseMode::No);
+    assert!(waiting.into_iter().all(|it| it.answer().status == 200));
+}
+
+#[test]
 fn a_queue_that_is_full_for_everybody_says_so_in_sd_servers_words() {
     let studio = shared();
     studio.pause(PauseMode::AfterPicture);
