@@ -351,7 +351,9 @@ fn the_same_command_line_makes_the_same_bytes() {
 fn the_same_command_line_with_a_large_model_makes_the_same_bytes() {
     let groups = large_groups();
     assert_same(&folder("sd-cli-large"), &groups);
-    groups.iter().for_each(|group| fs::remove_dir_all(folder(&format!("sd-cli-{}", group.model))).unwrap());
+    for group in &groups {
+        fs::remove_dir_all(folder(&format!("sd-cli-{}", group.model))).unwrap();
+    }
 }
 
 /// `folder`: of this test alone.
