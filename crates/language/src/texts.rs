@@ -15,6 +15,7 @@ macro_rules! files {
     ($tag:literal) => {
         [
             include_str!(concat!("../texts/", $tag, "/canvas.ftl")),
+            include_str!(concat!("../texts/", $tag, "/catalogue.ftl")),
             include_str!(concat!("../texts/", $tag, "/common.ftl")),
             include_str!(concat!("../texts/", $tag, "/core.ftl")),
             include_str!(concat!("../texts/", $tag, "/create.ftl")),
@@ -111,6 +112,28 @@ pub fn text_with(id: &'static str, values: &[(&'static str, &dyn Display)]) -> S
     known(chosen_language()).or_else(|| known(Language::English)).unwrap_or_else(|| id.to_owned())
 }
 
+/// Start of the ids of what our catalogue and the built-in model say of themselves.
+const CATALOGUE: &str = "catalogue-";
+
+/// The English of a text of the catalogue, by its id: what files and other programs are given.
+#[must_use]
+pub fn catalogue_english(id: &str) -> Option<&'static str> {
+    if id.starts_with(CATALOGUE) { Texts::of(Language::English).plain.get(id).copied() } else { None }
+}
+
+/// What a catalogue says, in the chosen language. The texts of ours are known by their English,
+/// which is what a downloaded model keeps of them; what a person wrote stays as it is.
+#[must_use]
+pub fn catalogue_text(said: &str) -> &str {
+    static IDS: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
+    let ids = IDS.get_or_init(|| {
+        let english = Texts::of(Language::English).plain.iter();
+        english.filter(|(id, _)| id.starts_with(CATALOGUE)).map(|(id, words)| (*words, *id)).collect()
+    });
+    let Some(id) = ids.get(said) else { return said };
+    text(id)
+}
+
 /// A value as Fluent takes it: whole numbers select plural forms, and read the same as letters.
 fn fluent_value(text: String) -> FluentValue<'static> {
     // Up to 9 digits: Fluent's numbers are f64.
@@ -169,6 +192,25 @@ mod tests {
         for text in ["007", "+3", "3.0", "", "1234567890", "-1", "３"] {
             assert_eq!(shown(text), FluentValue::from(text.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn texts_of_the_catalogue_have_words_of_their_own_in_each_language() {
+        let english = &Texts::of(Language::English).plain;
+        let of_catalogue = || english.iter().filter(|(id, _)| id.starts_with(CATALOGUE));
+        for (id, words) in of_catalogue() {
+            assert_eq!(catalogue_english(id), Some(*words));
+            assert_eq!(catalogue_text(words), *words, "{id}: English is the language of a start");
+            for language in Language::ALL.into_iter().skip(1) {
+                assert_ne!(Texts::of(language).plain[id], *words, "{language:?}: {id}");
+            }
+        }
+        let different: BTreeSet<_> = of_catalogue().map(|(_, words)| *words).collect();
+        assert_eq!(different.len(), of_catalogue().count(), "two ids say the same, and are known by it");
+        for own in ["", "My best one.", "catalogue-none", "Filter"] {
+            assert_eq!((catalogue_english(own), catalogue_text(own)), (None, own));
+        }
+        assert_eq!(catalogue_english("common-no-such"), None);
     }
 
     #[test]
