@@ -295,12 +295,12 @@ impl ModelCard {
         let it = &self.defaults;
         let size = it.width.zip(it.height).map(|(width, height)| format!("{width} × {height}"));
         [
-            ("Size", size),
-            ("Steps", it.steps.map(|it| it.to_string())),
-            ("Guidance", it.cfg.map(|it| it.to_string())),
+            (tr!("library-size"), size),
+            (tr!("library-steps"), it.steps.map(|it| it.to_string())),
+            (tr!("library-guidance"), it.cfg.map(|it| it.to_string())),
             (tr!("library-distilled-guidance"), it.distilled_guidance.map(|it| it.to_string())),
-            ("Sampler", it.sampler.map(|it| it.label().to_owned())),
-            ("Scheduler", it.scheduler.map(|it| it.label().to_owned())),
+            (tr!("library-sampler"), it.sampler.map(|it| it.label().to_owned())),
+            (tr!("library-scheduler"), it.scheduler.map(|it| it.label().to_owned())),
             (tr!("library-flow-shift"), it.flow_shift.map(|it| it.to_string())),
         ]
         .into_iter()

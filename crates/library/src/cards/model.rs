@@ -251,10 +251,10 @@ pub(super) fn file_facts(facts: &Facts) -> String {
 pub(super) fn trainer_notes(training: &Training) -> Vec<(&'static str, String)> {
     let tags: Vec<&str> = training.tags.iter().take(12).map(|(tag, _)| tag.as_str()).collect();
     [
-        ("Author", training.author.clone()),
+        (tr!("library-author"), training.author.clone()),
         (tr!("library-made-for"), training.base_model.clone()),
-        ("Rank", training.rank.map(|it| it.to_string())),
-        ("Usage", training.usage.clone()),
+        (tr!("library-rank"), training.rank.map(|it| it.to_string())),
+        (tr!("library-usage"), training.usage.clone()),
         (tr!("library-trained-on"), (!tags.is_empty()).then(|| tags.join(", "))),
     ]
     .into_iter()
