@@ -11,9 +11,10 @@ mod rust_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use atelier_language::{Language, catalogue_text, choose_language};
-use atelier_library::{Builtin, Catalogue};
+use atelier_library::{Builtin, Catalogue, identify, read_header};
 use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use rust_files::rust_files;
@@ -287,12 +288,38 @@ fn all_that_is_read_in_the_window_stands_in_the_languages() {
     assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// No other test of this process reads a text in the chosen language.
+/// Checks something in each language. No other test of this process reads a text in the chosen one.
+fn in_each_language(check: impl Fn(Language)) {
+    static CHOSEN: Mutex<()> = Mutex::new(());
+    let _chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for language in Language::ALL {
+        choose_language(language);
+        check(language);
+    }
+    choose_language(Language::English);
+}
+
+#[test]
+fn a_kind_of_file_is_kept_in_english_and_said_in_each_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sd15.safetensors");
+    testkit::sd15(&path, 1, testkit::Contents::HeaderOnly).unwrap();
+    in_each_language(|language| {
+        let kind = identify(&read_header(&path).unwrap());
+        assert_eq!(kind.name, "SD1.5 full model", "{language:?}: the cache of headers serves all languages");
+        let said = match language {
+            Language::English => "an SD1.5 full model",
+            Language::German => "ganzes Modell (SD1.5)",
+            Language::Japanese => "フルモデル（SD1.5）",
+        };
+        assert_eq!(kind.described(), said);
+    });
+}
+
 #[test]
 fn our_entries_speak_each_language_and_a_persons_keep_their_own_words() {
     let builtin = Builtin::open(&root().join("assets/builtin-model")).unwrap();
-    for language in Language::ALL {
-        choose_language(language);
+    in_each_language(|language| {
         let mut catalogue = Catalogue::shipped();
         let variants = catalogue.entries().iter().flat_map(|it| &it.variants).map(|it| &it.description);
         let ours = catalogue.entries().iter().map(|it| &it.description).chain(variants).chain([&builtin.manifest().description]);
@@ -304,8 +331,7 @@ fn our_entries_speak_each_language_and_a_persons_keep_their_own_words() {
         assert!(catalogue.add(own, Path::new("own.json")).is_empty());
         let said = &catalogue.entry("umbra").unwrap().description;
         assert_eq!(catalogue_text(said), "Portraits in low light.", "{language:?}");
-    }
-    choose_language(Language::English);
+    });
 }
 
 #[test]
