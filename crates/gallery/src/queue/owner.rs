@@ -16,7 +16,7 @@ impl Owner {
     /// Longest name in characters.
     pub const MAX_CHARS: usize = 64;
     /// The name of the programs of this computer, in files and for other programs.
-    const THIS_COMPUTER: &str = "Programs on this computer";
+    const THIS_COMPUTER: &'static str = "Programs on this computer";
 
     /// The person at the machine, by window or command line; the only one without a name.
     #[must_use]
