@@ -13,8 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use atelier_core::sd_cli;
+use atelier_gallery::queue::Owner;
 use atelier_language::{Language, catalogue_text, choose_language};
 use atelier_library::{Builtin, Catalogue, identify, read_header};
+use atelier_media::settings_of_texts;
 use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use rust_files::rust_files;
@@ -313,6 +316,24 @@ fn a_kind_of_file_is_kept_in_english_and_said_in_each_language() {
             Language::Japanese => "フルモデル（SD1.5）",
         };
         assert_eq!(kind.described(), said);
+    });
+}
+
+#[test]
+fn what_is_left_out_and_for_whom_a_picture_is_are_said_in_each_language() {
+    let many = format!("{{\"a\":[{}0]}}", "0,".repeat(1 << 17));
+    in_each_language(|language| {
+        let settings = settings_of_texts(vec![("nobody".to_owned(), many.clone())]);
+        let pasted = sd_cli::read("sd-cli -m m.gguf --fps 9").unwrap();
+        let owner = Owner::this_computer();
+        for (said, english) in [
+            (settings.not_understood.last().unwrap().1.as_str(), "it has more than 131072 values, so it is skipped"),
+            (pasted.left_out[0].reason.as_str(), "Atelier makes no videos"),
+            (owner.label(), "Programs on this computer"),
+        ] {
+            assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
+        }
+        assert_eq!(owner.name(), "Programs on this computer", "{language:?}: a key of what is stored");
     });
 }
 
