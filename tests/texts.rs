@@ -11,7 +11,13 @@ mod rust_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use atelier_core::sd_cli;
+use atelier_gallery::queue::Owner;
+use atelier_language::{Language, catalogue_text, choose_language};
+use atelier_library::{Builtin, Catalogue, identify, read_header};
+use atelier_media::settings_of_texts;
 use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use rust_files::rust_files;
@@ -285,6 +291,70 @@ fn all_that_is_read_in_the_window_stands_in_the_languages() {
     assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
 }
 
+/// Checks something in each language. No other test of this process reads a text in the chosen one.
+fn in_each_language(check: impl Fn(Language)) {
+    static CHOSEN: Mutex<()> = Mutex::new(());
+    let _chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for language in Language::ALL {
+        choose_language(language);
+        check(language);
+    }
+    choose_language(Language::English);
+}
+
+#[test]
+fn a_kind_of_file_is_kept_in_english_and_said_in_each_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sd15.safetensors");
+    testkit::sd15(&path, 1, testkit::Contents::HeaderOnly).unwrap();
+    in_each_language(|language| {
+        let kind = identify(&read_header(&path).unwrap());
+        assert_eq!(kind.name, "SD1.5 full model", "{language:?}: the cache of headers serves all languages");
+        let said = match language {
+            Language::English => "an SD1.5 full model",
+            Language::German => "ganzes Modell (SD1.5)",
+            Language::Japanese => "フルモデル（SD1.5）",
+        };
+        assert_eq!(kind.described(), said);
+    });
+}
+
+#[test]
+fn what_is_left_out_and_for_whom_a_picture_is_are_said_in_each_language() {
+    let many = format!("{{\"a\":[{}0]}}", "0,".repeat(1 << 17));
+    in_each_language(|language| {
+        let settings = settings_of_texts(vec![("nobody".to_owned(), many.clone())]);
+        let pasted = sd_cli::read("sd-cli -m m.gguf --fps 9").unwrap();
+        let owner = Owner::this_computer();
+        for (said, english) in [
+            (settings.not_understood.last().unwrap().1.as_str(), "it has more than 131072 values, so it is skipped"),
+            (pasted.left_out[0].reason.as_str(), "Atelier makes no videos"),
+            (owner.label(), "Programs on this computer"),
+        ] {
+            assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
+        }
+        assert_eq!(owner.name(), "Programs on this computer", "{language:?}: a key of what is stored");
+    });
+}
+
+#[test]
+fn our_entries_speak_each_language_and_a_persons_keep_their_own_words() {
+    let builtin = Builtin::open(&root().join("assets/builtin-model")).unwrap();
+    in_each_language(|language| {
+        let mut catalogue = Catalogue::shipped();
+        let variants = catalogue.entries().iter().flat_map(|it| &it.variants).map(|it| &it.description);
+        let ours = catalogue.entries().iter().map(|it| &it.description).chain(variants).chain([&builtin.manifest().description]);
+        for english in ours {
+            assert!(english.is_ascii() && !english.starts_with("catalogue-"), "{english}: files are given English");
+            assert_eq!(catalogue_text(english) == english, language == Language::English, "{language:?}: {english}");
+        }
+        let own = r#"{"id":"umbra","name":"Umbra","description":"Portraits in low light.","files":[]}"#;
+        assert!(catalogue.add(own, Path::new("own.json")).is_empty());
+        let said = &catalogue.entry("umbra").unwrap().description;
+        assert_eq!(catalogue_text(said), "Portraits in low light.", "{language:?}");
+    });
+}
+
 #[test]
 fn the_help_of_the_command_line_which_is_english_is_not_shown_in_the_window() {
     for path in rust_files([root().join("src/gui")]) {
@@ -317,7 +387,10 @@ fn every_text_is_used_with_its_variables() {
     // The names of settings are found by their fields.
     let rows = fs::read_to_string(root().join("crates/core/src/recipe/settings.rs")).unwrap();
     let is_of_row = |id: &str| id.strip_prefix("core-setting-").is_some_and(|field| rows.contains(&format!("\n    {field}: ")));
-    let unused = english.keys().filter(|id| !used.contains(*id) && !is_of_row(id));
+    // Our own catalogue names its texts by ids, and so does the manifest of the built-in model.
+    let manifests = ["catalogue.json", "builtin-model/manifest.json"].map(|it| fs::read_to_string(root().join("assets").join(it)).unwrap());
+    let is_of_catalogue = |id: &str| manifests.iter().any(|it| it.contains(&format!("\"{id}\"")));
+    let unused = english.keys().filter(|id| !used.contains(*id) && !is_of_row(id) && !is_of_catalogue(id));
     faults.extend(unused.map(|id| format!("{id} is used nowhere")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -118,7 +118,7 @@ fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Re
 fn instead(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return None };
     let option = NoSetting::named(name).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
-    Some(format!("note: {name} of sd-cli: {}", option.reason))
+    Some(format!("note: {name} of sd-cli: {}", option.reason()))
 }
 
 /// A sentence, where this is more likely a mistyped command than a file for the window.

@@ -90,7 +90,7 @@ def main():
         "id": "atelier-landscapes",
         "name": "Atelier Landscapes",
         "family": "Z-Image",
-        "description": "A small model of landscapes that comes with Atelier: skies, mountains, seas, forests, meadows and cities in the colours you name.",
+        "description": "catalogue-landscapes",
         "licence": "MIT OR Apache-2.0",
         "files": entries,
         "defaults": {

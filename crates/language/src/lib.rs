@@ -11,7 +11,7 @@ mod language;
 mod texts;
 
 pub use language::{Language, choose_language, chosen_language};
-pub use texts::{text, text_with};
+pub use texts::{catalogue_english, catalogue_text, english, kind_text, text, text_with};
 
 /// The text of an id in the chosen language: `&'static str`, or `String` where it has variables.
 ///

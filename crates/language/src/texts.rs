@@ -15,6 +15,7 @@ macro_rules! files {
     ($tag:literal) => {
         [
             include_str!(concat!("../texts/", $tag, "/canvas.ftl")),
+            include_str!(concat!("../texts/", $tag, "/catalogue.ftl")),
             include_str!(concat!("../texts/", $tag, "/common.ftl")),
             include_str!(concat!("../texts/", $tag, "/core.ftl")),
             include_str!(concat!("../texts/", $tag, "/create.ftl")),
@@ -111,6 +112,46 @@ pub fn text_with(id: &'static str, values: &[(&'static str, &dyn Display)]) -> S
     known(chosen_language()).or_else(|| known(Language::English)).unwrap_or_else(|| id.to_owned())
 }
 
+/// Start of the ids of what our catalogue and the built-in model say of themselves.
+const CATALOGUE: &str = "catalogue-";
+
+/// Start of the ids of kinds of model files.
+const KIND: &str = "library-kind-";
+
+/// The English of a text without variables: what files and other programs are given.
+#[must_use]
+pub fn english(id: &'static str) -> &'static str {
+    Texts::of(Language::English).plain.get(id).copied().unwrap_or(id)
+}
+
+/// Ids that start so, by their English.
+fn ids_by_english(start: &str) -> HashMap<&'static str, &'static str> {
+    let english = Texts::of(Language::English).plain.iter();
+    english.filter(|(id, _)| id.starts_with(start)).map(|(id, words)| (*words, *id)).collect()
+}
+
+/// A kind of model file in the chosen language, by its English; `None` for what is no text.
+#[must_use]
+pub fn kind_text(name: &str) -> Option<&'static str> {
+    static IDS: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
+    IDS.get_or_init(|| ids_by_english(KIND)).get(name).map(|id| text(id))
+}
+
+/// The English of a text of the catalogue, by its id: what files and other programs are given.
+#[must_use]
+pub fn catalogue_english(id: &str) -> Option<&'static str> {
+    if id.starts_with(CATALOGUE) { Texts::of(Language::English).plain.get(id).copied() } else { None }
+}
+
+/// What a catalogue says, in the chosen language. The texts of ours are known by their English,
+/// which is what a downloaded model keeps of them; what a person wrote stays as it is.
+#[must_use]
+pub fn catalogue_text(said: &str) -> &str {
+    static IDS: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
+    let Some(id) = IDS.get_or_init(|| ids_by_english(CATALOGUE)).get(said) else { return said };
+    text(id)
+}
+
 /// A value as Fluent takes it: whole numbers select plural forms, and read the same as letters.
 fn fluent_value(text: String) -> FluentValue<'static> {
     // Up to 9 digits: Fluent's numbers are f64.
@@ -169,6 +210,26 @@ mod tests {
         for text in ["007", "+3", "3.0", "", "1234567890", "-1", "３"] {
             assert_eq!(shown(text), FluentValue::from(text.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn texts_that_are_known_by_their_english_have_other_words_in_each_language() {
+        for start in [CATALOGUE, KIND] {
+            let texts = || Texts::of(Language::English).plain.iter().filter(move |(id, _)| id.starts_with(start));
+            for (id, words) in texts() {
+                assert_eq!((english(id), catalogue_english(id).is_some()), (*words, start == CATALOGUE));
+                let shown = if start == KIND { kind_text(words) } else { Some(catalogue_text(words)) };
+                assert_eq!(shown, Some(*words), "{id}: English is the language of a start");
+                for language in Language::ALL.into_iter().skip(1) {
+                    assert_ne!(Texts::of(language).plain[id], *words, "{language:?}: {id}");
+                }
+            }
+            assert_eq!(ids_by_english(start).len(), texts().count(), "two ids say the same, and are known by it");
+        }
+        for own in ["", "My best one.", "catalogue-none", "Filter"] {
+            assert_eq!((catalogue_english(own), catalogue_text(own)), (None, own));
+        }
+        assert_eq!((kind_text("VAE"), kind_text("Filter"), english("no-such-id")), (None, None, "no-such-id"));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Builtin {
     /// # Errors
     /// If something is missing or has another size.
     pub fn open(folder: &Path) -> Result<Self, BuiltinError> {
-        let manifest = Manifest::read(&folder.join(MANIFEST))?;
+        let manifest = Manifest::read(&folder.join(MANIFEST))?.in_english();
         let files = manifest.locate(folder)?;
         // Without the list nothing is said about words.
         let words = std::fs::read(folder.join(WORDS)).unwrap_or_default();

@@ -53,6 +53,7 @@ impl Catalogue {
             // A test holds that there is none.
             tracing::error!("{problem}");
         }
+        catalogue.entries = catalogue.entries.into_iter().map(Manifest::in_english).collect();
         catalogue
     }
 

@@ -11,6 +11,12 @@ use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
 use atelier_core::recipe::FileRole;
+use atelier_language::{english, tr};
+
+mod words;
+
+use words::{CONTROL, EDIT, INPAINTING};
+pub(crate) use words::{DETECTOR_OF, kind_words};
 
 /// Kind of a model file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +25,7 @@ pub struct FileKind {
     pub role: Option<FileRole>,
     /// The family, where the file alone tells.
     pub family: Option<Family>,
-    /// Its name, without an article: `Qwen3-4B text encoder`.
+    /// Its name in English, without an article: `Qwen3-4B text encoder`.
     pub name: String,
     /// Number of values in all tensors.
     pub parameters: u64,
@@ -45,11 +51,13 @@ pub struct FileKind {
 }
 
 impl FileKind {
-    /// The name with its article: `a Qwen3-4B text encoder`.
+    /// The name in the chosen language, with its article where that has one: `a Qwen3-4B text
+    /// encoder`.
     #[must_use]
     pub fn described(&self) -> String {
         let an = ["SD", "ER", "ES", "An", "Ov", "Id", "LT", "up", "un"].iter().any(|it| self.name.starts_with(it));
-        format!("{} {}", if an { "an" } else { "a" }, self.name)
+        let name = kind_words(&self.name);
+        if an { tr!("library-an-kind", name) } else { tr!("library-a-kind", name) }
     }
 }
 
@@ -72,13 +80,8 @@ pub(crate) fn in_language_model(name: &str) -> Option<&str> {
 /// stable-diffusion.cpp).
 pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
 
-/// Variant of a UNet that starts from a reference picture.
-const EDIT: &str = " edit";
-/// Variants that fill a masked part.
-const INPAINTING: &str = " inpainting";
+/// Variant that fills a masked part, beside [`INPAINTING`].
 const FILL: &str = " Fill";
-/// Variant that is given a control picture beside the noise.
-const CONTROL: &str = " control";
 /// Variant that fills a masked part and is given a control picture.
 const FLEX_2: &str = " Flex.2";
 
@@ -89,7 +92,7 @@ pub fn identify(header: &Header) -> FileKind {
     let mut kind = FileKind {
         role: None,
         family: None,
-        name: "unknown kind of model file".into(),
+        name: english("library-kind-unknown").into(),
         parameters: header.tensors.iter().fold(0, |sum, it| sum.saturating_add(it.values())),
         quantisation: quantisation(header),
         is_lora: false,
@@ -116,7 +119,7 @@ pub fn identify(header: &Header) -> FileKind {
     } else if let Some((family, variant)) = tensors.diffusion() {
         tensors.describe_diffusion(&mut kind, family, variant);
     } else if tensors.is_upscaler() {
-        kind.name = "upscaler (ESRGAN)".into();
+        kind.name = english("library-kind-upscaler").into();
         kind.role = Some(FileRole::Upscaler);
     } else if !tensors.describe_text_encoder(&mut kind, header) {
         tensors.describe_autoencoder(&mut kind);
@@ -325,7 +328,8 @@ impl<'a> Tensors<'a> {
         }
         let whole = kind.contains.len() > 1 || family == Family::HidreamO1;
         kind.role = Some(if whole { FileRole::Model } else { FileRole::Diffusion });
-        kind.name = format!("{}{variant} {}", family.label(), if whole { "full model" } else { "diffusion module" });
+        let what = if whole { "library-kind-full-model" } else { "library-kind-diffusion-module" };
+        kind.name = format!("{}{variant} {}", family.label(), english(what));
         self.measure_text_encoder(kind);
         self.measure_autoencoder(kind);
     }
@@ -348,23 +352,24 @@ impl<'a> Tensors<'a> {
         let vision = self.any_ends("vision_model.embeddings.class_embedding") || self.any_ends("visual.class_embedding");
         let (name, role) = if t5 {
             self.measure_text_encoder(kind);
-            let name = if kind.vocabulary.is_some_and(|it| it > 200_000) { "UMT5-XXL text encoder" } else { "T5-XXL text encoder" };
-            (if kind.text_width == Some(4096) { name } else { "small T5 text encoder" }.to_owned(), FileRole::T5xxl)
+            let named = if kind.vocabulary.is_some_and(|it| it > 200_000) { "UMT5-XXL" } else { "T5-XXL" };
+            let name = if kind.text_width == Some(4096) { text_encoder(named) } else { english("library-kind-small-t5").to_owned() };
+            (name, FileRole::T5xxl)
         } else if llm {
             self.measure_text_encoder(kind);
             (self.language_model(kind, header), FileRole::Llm)
         } else if self.has("v.patch_embd.weight") || (self.any_starts("visual.") && self.any_contains("patch_embed")) {
-            ("vision half of a language model (mmproj)".to_owned(), FileRole::LlmVision)
+            (english("library-kind-vision-half").to_owned(), FileRole::LlmVision)
         } else if self.any_ends("token_embedding.weight") {
             self.measure_text_encoder(kind);
-            let (name, role) = match kind.text_width {
-                Some(1280) => ("CLIP-G text encoder", FileRole::ClipG),
-                Some(1024) => ("OpenCLIP-H text encoder", FileRole::ClipL),
-                _ => ("CLIP-L text encoder", FileRole::ClipL),
+            let (named, role) = match kind.text_width {
+                Some(1280) => ("CLIP-G", FileRole::ClipG),
+                Some(1024) => ("OpenCLIP-H", FileRole::ClipL),
+                _ => ("CLIP-L", FileRole::ClipL),
             };
-            (name.to_owned(), role)
+            (text_encoder(named), role)
         } else if vision {
-            ("CLIP vision encoder".to_owned(), FileRole::ClipVision)
+            (english("library-kind-clip-vision").to_owned(), FileRole::ClipVision)
         } else {
             return false;
         };
@@ -408,10 +413,10 @@ impl<'a> Tensors<'a> {
             match (width, layers) {
                 (5120, 40) => "Mistral-Small-24B",
                 (3072, 26) => "Ministral-3B",
-                _ => return "language model".into(),
+                _ => return english("library-kind-language-model").into(),
             }
         };
-        format!("{named} text encoder")
+        text_encoder(named)
     }
 
     fn measure_autoencoder(&self, kind: &mut FileKind) {
@@ -425,21 +430,25 @@ impl<'a> Tensors<'a> {
         let wan = self.any_ends("decoder.conv1.weight") && self.any_contains("decoder.middle.");
         if tiny {
             kind.role = Some(FileRole::Taesd);
-            kind.name = "tiny autoencoder".into();
+            kind.name = english("library-kind-tiny-autoencoder").into();
         } else if wan {
             kind.role = Some(FileRole::Vae);
             kind.family = Some(Family::QwenImage);
-            kind.name = "VAE of Qwen-Image or Wan".into();
+            kind.name = english("library-kind-vae-of-wan").into();
         } else if self.any_ends("decoder.conv_in.weight") {
             kind.role = Some(FileRole::Vae);
             kind.name = match kind.latent_channels {
-                Some(4) => "VAE for SD1.5, SD2 or SDXL".into(),
-                Some(16) => "VAE with 16 channels (Flux, SD3, Z-Image)".into(),
-                Some(32) => "VAE for Flux.2".into(),
+                Some(4) => english("library-kind-vae-4").into(),
+                Some(16) => english("library-kind-vae-16").into(),
+                Some(32) => english("library-kind-vae-32").into(),
                 _ => "VAE".into(),
             };
         }
     }
+}
+
+fn text_encoder(named: &str) -> String {
+    format!("{named} {}", english("library-kind-text-encoder"))
 }
 
 fn unet_of_context(width: Option<u64>) -> Option<Family> {

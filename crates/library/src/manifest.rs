@@ -18,7 +18,7 @@ use super::naming::name_of;
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::{ModelFiles, Seed, SeedNumber};
 pub use atelier_downloads::{FileName, MANIFEST, Sha256};
-use atelier_language::tr;
+use atelier_language::{catalogue_english, tr};
 
 mod defaults;
 mod faults;
@@ -265,6 +265,20 @@ impl Manifest {
             }
         }
         Ok(manifest)
+    }
+
+    /// The manifest with English in the place of the ids by which our own catalogue and the
+    /// built-in model name their texts.
+    #[must_use]
+    pub(crate) fn in_english(mut self) -> Self {
+        let descriptions = self.variants.iter_mut().map(|it| &mut it.description).chain([&mut self.description]);
+        let terms = self.licence.as_mut().map(Licence::name_mut);
+        for said in descriptions.chain(terms) {
+            if let Some(english) = catalogue_english(said) {
+                english.clone_into(said);
+            }
+        }
+        self
     }
 
     /// The text of the manifest.

@@ -9,10 +9,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
-use atelier_language::tr;
+use atelier_language::{english, tr};
 
 use super::container::Flaw;
 use super::header::{Fault, HeaderError, error_for, file_name};
+use super::kind::DETECTOR_OF;
 use super::manifest::Role;
 
 /// Numbers of all fields together that are read: the largest models in use have some 100,000.
@@ -86,19 +87,19 @@ impl OnnxHeader {
         }
     }
 
-    /// Its name: `detector of face, hand`.
+    /// Its name in English: `detector of face, hand`.
     #[must_use]
     pub fn name(&self) -> String {
         /// Classes that are named.
         const NAMED: usize = 4;
         match self.role() {
-            Some(Role::Cutout) => "cut-out model".to_owned(),
+            Some(Role::Cutout) => english("library-kind-cut-out").to_owned(),
             Some(Role::Detector) => {
                 let more = if self.class_names.len() > NAMED { ", …" } else { "" };
                 let named: Vec<&str> = self.class_names.iter().take(NAMED).map(String::as_str).collect();
-                format!("detector of {}{more}", named.join(", "))
+                format!("{DETECTOR_OF}{}{more}", named.join(", "))
             }
-            _ => "ONNX model".to_owned(),
+            _ => english("library-kind-onnx").to_owned(),
         }
     }
 }

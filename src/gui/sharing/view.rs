@@ -196,9 +196,12 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         command_button(ui, state, commands, add);
     });
     heading(ui, tr!("sharing-connected"), |_| {});
-    let with_usage = |name: &String| match usage(state, running, name) {
-        Some((used, _)) => tr!("sharing-person-uses", name, used),
-        None => name.clone(),
+    let with_usage = |name: &String| {
+        let owner = Owner::named(name);
+        match usage(state, running, name) {
+            Some((used, _)) => tr!("sharing-person-uses", name = owner.label(), used),
+            None => owner.label().to_owned(),
+        }
     };
     let connected = match &running.guests.connected[..] {
         [] => tr!("sharing-nobody-yet").to_owned(),

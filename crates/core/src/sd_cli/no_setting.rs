@@ -1,5 +1,7 @@
 //! Options of sd-cli that are no settings of a recipe, and why.
 
+use atelier_language::tr;
+
 /// An option of sd-cli that no recipe has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSetting {
@@ -10,8 +12,8 @@ pub struct NoSetting {
     /// True where what it asks for is left out of a command, and told; the others change what a
     /// program shows, where it writes and how it computes the same picture.
     pub is_video: bool,
-    /// The reason, and what does it in its place, as a part of a sentence.
-    pub reason: &'static str,
+    /// For [`Self::reason`]; empty for videos.
+    reason: &'static str,
 }
 
 impl NoSetting {
@@ -66,13 +68,22 @@ impl NoSetting {
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|option| option.names.contains(&name))
     }
+
+    /// The reason, and what does it in its place, as a part of a sentence. Only what is told of
+    /// commands that are pasted is in the chosen language: the rest is for the command line.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        if self.is_video { no_videos() } else { self.reason }
+    }
 }
 
 /// The reason of those that are about videos.
-pub(super) const NO_VIDEOS: &str = "Atelier makes no videos";
+pub(super) fn no_videos() -> &'static str {
+    tr!("core-no-videos")
+}
 
 const fn video(names: &'static [&'static str], takes_value: bool) -> NoSetting {
-    NoSetting { names, takes_value, is_video: true, reason: NO_VIDEOS }
+    NoSetting { names, takes_value, is_video: true, reason: "" }
 }
 
 const fn value(names: &'static [&'static str], reason: &'static str) -> NoSetting {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_language::tr;
 
-use super::no_setting::{NO_VIDEOS, NoSetting};
+use super::no_setting::{NoSetting, no_videos};
 use super::values::{above_zero, finite, named, numbers, percent, sides, whole};
 use super::{FILE_FLAGS, HERE, RelativeTileSize, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
@@ -105,9 +105,9 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
             }
             Some(Action::UnsupportedValue) => {
                 let value = inline.or_else(|| words.next());
-                reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_VIDEOS);
+                reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), no_videos());
             }
-            Some(Action::UnsupportedFlag) => reader.leave_out(&[name], NO_VIDEOS),
+            Some(Action::UnsupportedFlag) => reader.leave_out(&[name], no_videos()),
             None if is_option(&word) => {
                 // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
@@ -627,7 +627,7 @@ impl Reader {
         for tag in tags {
             let LoraTag { name, strengths, .. } = &tag;
             if name.starts_with('|') {
-                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], NO_VIDEOS);
+                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], no_videos());
                 continue;
             }
             let whole = ["safetensors", "gguf", "pt", "ckpt"].iter().any(|ending| name.ends_with(&format!(".{ending}")));
@@ -649,7 +649,7 @@ fn set<T>(field: &mut T, value: T) -> Result<(), String> {
 fn mode(text: &str) -> Result<(), String> {
     match text {
         "img_gen" => Ok(()),
-        "vid_gen" => Err(NO_VIDEOS.to_owned()),
+        "vid_gen" => Err(no_videos().to_owned()),
         "convert" => Err(tr!("core-use-atelier-models-convert").to_owned()),
         "upscale" => Err(tr!("core-use-atelier-upscale").to_owned()),
         "metadata" => Err(tr!("core-use-atelier-inspect").to_owned()),

@@ -19,8 +19,8 @@ pub(super) fn above_zero(text: &str) -> Result<u32, String> {
 
 /// 0 or less is the default.
 pub(super) fn whole(text: &str) -> Result<Option<u32>, String> {
-    let number: i64 = text.parse().map_err(|_| "write a whole number".to_owned())?;
-    if number <= 0 { Ok(None) } else { u32::try_from(number).map(Some).map_err(|_| "write a smaller number".to_owned()) }
+    let number: i64 = text.parse().map_err(|_| tr!("core-write-any-whole-number").to_owned())?;
+    if number <= 0 { Ok(None) } else { u32::try_from(number).map(Some).map_err(|_| tr!("core-write-a-smaller-number").to_owned()) }
 }
 
 pub(super) fn finite(text: &str) -> Result<f32, String> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use atelier_language::tr;
 use sha2::{Digest as _, Sha256};
 
 /// Somebody who asks for pictures, by the name that is shown.
@@ -14,6 +15,8 @@ pub struct Owner(Arc<str>);
 impl Owner {
     /// Longest name in characters.
     pub const MAX_CHARS: usize = 64;
+    /// The name of the programs of this computer, in files and for other programs.
+    const THIS_COMPUTER: &'static str = "Programs on this computer";
 
     /// The person at the machine, by window or command line; the only one without a name.
     #[must_use]
@@ -24,7 +27,7 @@ impl Owner {
     /// Programs of this computer that ask over the network and send no token.
     #[must_use]
     pub fn this_computer() -> Self {
-        Self("Programs on this computer".into())
+        Self(Self::THIS_COMPUTER.into())
     }
 
     /// The person whose token it is; without a name, the one at the machine.
@@ -52,10 +55,16 @@ impl Owner {
         (!self.is_person()).then_some(&*self.0)
     }
 
-    /// The name that is shown.
+    /// The name, as files and other programs have it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
+    }
+
+    /// The name that the window shows: in its language where it is nobody's own.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if self.is_this_computer() { tr!("gallery-programs-on-this-computer") } else { &self.0 }
     }
 
     /// True for the person at the machine.
@@ -67,7 +76,7 @@ impl Owner {
     /// True for the programs of this computer, which may also free its memory.
     #[must_use]
     pub fn is_this_computer(&self) -> bool {
-        *self == Self::this_computer()
+        *self.0 == *Self::THIS_COMPUTER
     }
 
     /// The name of a folder for pictures, on every system. No two names share a folder, so the
@@ -141,6 +150,15 @@ mod tests {
         }
         assert_eq!(Owner::person().stored(), None);
         assert!(Owner::sharing("guest", "fe80::1".parse().unwrap()).folder_name().starts_with("guest fe80--1 "));
+    }
+
+    #[test]
+    fn only_the_programs_of_this_computer_have_a_name_of_the_languages() {
+        assert_eq!(Owner::this_computer().label(), Owner::this_computer().name(), "in English");
+        assert_eq!(Owner::named(Owner::this_computer().name()), Owner::this_computer(), "as it is stored");
+        for name in ["Anna", "gallery-programs-on-this-computer", "programs on this computer", ""] {
+            assert!(Owner::named(name).label() == name && !Owner::named(name).is_this_computer(), "{name}");
+        }
     }
 
     #[test]

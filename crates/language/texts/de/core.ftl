@@ -490,3 +490,6 @@ core-the-setting-has-no-part = { $name } hat keinen Teil „{ $part }“; einen 
 core-the-setting-cannot-be-because = { $label }: { $text } geht nicht ({ $sentence }); einen anderen Wert wählen
 core-a-random-seed-compares = ein zufälliger Seed vergleicht nichts; Seeds angeben, wie in seed=1..4
 core-loras-of-the-earlier = LoRAs der früheren Schritte
+core-no-videos = Atelier erzeugt keine Videos
+core-write-any-whole-number = eine ganze Zahl angeben
+core-write-a-smaller-number = eine kleinere Zahl angeben

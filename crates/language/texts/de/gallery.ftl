@@ -290,3 +290,4 @@ gallery-pictures-saved-in-other =
 gallery-they-were-saved-by-name = Sie wurden unter einem Namen außerhalb der Ordner oben gespeichert. Die Galerie zeigt sie, und sonst nichts aus jenen Ordnern.
 gallery-made-for = Erzeugt für { $owner }
 gallery-or-begin-with-one-of = Oder hiermit beginnen:
+gallery-programs-on-this-computer = Programme auf diesem Computer

@@ -490,3 +490,6 @@ core-the-setting-has-no-part = the { $name } has no part "{ $part }"; choose one
 core-the-setting-cannot-be-because = the { $label } cannot be { $text } ({ $sentence }); choose another value
 core-a-random-seed-compares = a random seed compares nothing; name seeds, as in seed=1..4
 core-loras-of-the-earlier = LoRAs of the earlier steps
+core-no-videos = Atelier makes no videos
+core-write-any-whole-number = write a whole number
+core-write-a-smaller-number = write a smaller number

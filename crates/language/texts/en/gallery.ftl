@@ -258,3 +258,4 @@ gallery-pictures-saved-in-other =
 gallery-they-were-saved-by-name = They were saved by name, outside the folders above. The gallery shows them, and nothing else of those folders.
 gallery-made-for = Made for { $owner }
 gallery-or-begin-with-one-of = Or begin with one of these:
+gallery-programs-on-this-computer = Programs on this computer

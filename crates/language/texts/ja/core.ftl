@@ -475,3 +475,6 @@ core-the-setting-has-no-part = { $name }に「{ $part }」という部分はあ�
 core-the-setting-cannot-be-because = { $label }を{ $text }にはできません（{ $sentence }）。別の値にしてください
 core-a-random-seed-compares = ランダムなシードでは比較になりません。seed=1..4のようにシードを指定してください
 core-loras-of-the-earlier = 前のステップのLoRA
+core-no-videos = Atelierは動画を生成しません
+core-write-any-whole-number = 整数を書いてください
+core-write-a-smaller-number = もっと小さい数を書いてください

@@ -254,3 +254,4 @@ gallery-pictures-saved-in-other = 他のフォルダーに保存した画像{ $c
 gallery-they-were-saved-by-name = 名前を付けて上記以外のフォルダーに保存した画像です。ギャラリーはこれらだけを表示し、そのフォルダーの他のファイルは表示しません。
 gallery-made-for = { $owner }用に生成
 gallery-or-begin-with-one-of = または次のいずれかから始めます：
+gallery-programs-on-this-computer = このコンピューターのプログラム

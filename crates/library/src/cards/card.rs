@@ -6,7 +6,7 @@ use crate::assemble::Missing;
 use crate::manifest::{Defaults, Example, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::{FileRole, ModelFiles};
-use atelier_language::tr;
+use atelier_language::{catalogue_text, tr};
 
 /// The id of the built-in model's card; no id of the library has a space.
 pub const BUILTIN_CARD_ID: &str = "built in";
@@ -295,12 +295,12 @@ impl ModelCard {
         let it = &self.defaults;
         let size = it.width.zip(it.height).map(|(width, height)| format!("{width} × {height}"));
         [
-            ("Size", size),
-            ("Steps", it.steps.map(|it| it.to_string())),
-            ("Guidance", it.cfg.map(|it| it.to_string())),
+            (tr!("library-size"), size),
+            (tr!("library-steps"), it.steps.map(|it| it.to_string())),
+            (tr!("library-guidance"), it.cfg.map(|it| it.to_string())),
             (tr!("library-distilled-guidance"), it.distilled_guidance.map(|it| it.to_string())),
-            ("Sampler", it.sampler.map(|it| it.label().to_owned())),
-            ("Scheduler", it.scheduler.map(|it| it.label().to_owned())),
+            (tr!("library-sampler"), it.sampler.map(|it| it.label().to_owned())),
+            (tr!("library-scheduler"), it.scheduler.map(|it| it.label().to_owned())),
             (tr!("library-flow-shift"), it.flow_shift.map(|it| it.to_string())),
         ]
         .into_iter()
@@ -313,7 +313,10 @@ impl ModelCard {
     pub fn with_search_text(mut self) -> Self {
         let licence = self.licence.as_ref().map_or("", |it| it.name());
         let family = self.family.as_deref().unwrap_or_default();
-        let mut text = [&self.id, &self.name, family, &self.description, licence, self.kind.label()].join("\n");
+        // Its English too: names of things that a person knows from elsewhere stand in it.
+        let (shown, shown_licence) = (catalogue_text(&self.description), catalogue_text(licence));
+        let words: [&str; 8] = [&self.id, &self.name, family, &self.description, shown, licence, shown_licence, self.kind.label()];
+        let mut text = words.join("\n");
         for line in self.files.iter().map(|it| &it.name).chain(&self.trigger_words) {
             text.push('\n');
             text.push_str(line);

@@ -8,6 +8,7 @@ use super::model::{file_facts, trainer_notes};
 use crate::disk::{DiskFile, FileStatus};
 use crate::family::Family;
 use crate::header::file_name;
+use crate::kind::kind_words;
 use crate::manifest::Role;
 use crate::naming::name_of;
 use crate::shards;
@@ -57,7 +58,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         (FileStatus::Unread, _) => tr!("library-not-scanned-yet").to_owned(),
         (_, Some(usage)) => usage,
         (FileStatus::Known(facts), None) if matches!(kind, ModelKind::Part | ModelKind::Cutout | ModelKind::Detector) => {
-            sentence(&tr!("library-in", name = facts.name, quantisation = facts.quantisation))
+            sentence(&tr!("library-in", name = kind_words(&facts.name), quantisation = facts.quantisation))
         }
         _ => String::new(),
     };

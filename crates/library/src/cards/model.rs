@@ -9,6 +9,7 @@ use super::card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCar
 use crate::builtin::Builtin;
 use crate::disk::{DiskFile, Facts, Training};
 use crate::header::file_name;
+use crate::kind::kind_words;
 use crate::manifest::{Manifest, ModelFile, Role, Sha256};
 use crate::models::{Installed, Loose, Models, Runnable};
 use crate::naming::name_of;
@@ -117,7 +118,7 @@ impl Sources<'_> {
             id: it.id.clone(),
             name: title.unwrap_or_else(|| name_of(&it.main.path)),
             family: Some(it.assembly.family.label().into()),
-            description: tr!("library-in-used-where-it", facts = facts.map(|it| it.name.as_str()).unwrap_or_default(), quantisation),
+            description: tr!("library-in-used-where-it", facts = facts.map(|it| kind_words(&it.name)).unwrap_or_default(), quantisation),
             availability: match it.assembly.missing.is_empty() {
                 true if downloaded => Availability::OnDisk,
                 true => Availability::InPlace,
@@ -244,17 +245,17 @@ pub(super) fn file_facts(facts: &Facts) -> String {
         some if some < 1e9 => format!("{:.0} M", some / 1e6),
         many => format!("{:.1} B", many / 1e9),
     };
-    tr!("library-parameters", name = facts.name, parameters, quantisation = facts.quantisation)
+    tr!("library-parameters", name = kind_words(&facts.name), parameters, quantisation = facts.quantisation)
 }
 
 /// The trainer's notes beside the trigger words, as heads and texts.
 pub(super) fn trainer_notes(training: &Training) -> Vec<(&'static str, String)> {
     let tags: Vec<&str> = training.tags.iter().take(12).map(|(tag, _)| tag.as_str()).collect();
     [
-        ("Author", training.author.clone()),
+        (tr!("library-author"), training.author.clone()),
         (tr!("library-made-for"), training.base_model.clone()),
-        ("Rank", training.rank.map(|it| it.to_string())),
-        ("Usage", training.usage.clone()),
+        (tr!("library-rank"), training.rank.map(|it| it.to_string())),
+        (tr!("library-usage"), training.usage.clone()),
         (tr!("library-trained-on"), (!tags.is_empty()).then(|| tags.join(", "))),
     ]
     .into_iter()

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Licence;
+use atelier_language::catalogue_english;
 
 const TWO: &str = r#"[
   {
@@ -120,6 +121,24 @@ fn every_shipped_entry_can_be_fetched_and_says_what_it_is() {
     }
     let gated = catalogue.entries().iter().filter(|it| it.licence.as_ref().is_some_and(Licence::is_gated)).count();
     assert!(gated >= 1);
+}
+
+#[test]
+fn our_own_entries_name_their_texts_by_ids_and_a_persons_are_not_taken_for_them() {
+    let mut as_written = Catalogue::default();
+    let _ = as_written.add(SHIPPED, Path::new(SHIPPED_NAME));
+    for (written, entry) in as_written.entries().iter().zip(Catalogue::shipped().entries()) {
+        assert_eq!(catalogue_english(&written.description), Some(entry.description.as_str()), "{}", entry.id);
+        for (written, variant) in written.variants.iter().zip(&entry.variants) {
+            assert_eq!(catalogue_english(&written.description), Some(variant.description.as_str()), "{}:{}", entry.id, variant.name);
+        }
+        assert!(!entry.to_json().unwrap().contains("\"catalogue-"), "{} has an id that is no text's", entry.id);
+    }
+    let mut catalogue = Catalogue::shipped();
+    let own = r#"{"id":"mine","name":"Mine","description":"catalogue-sdxl","licence":"My own terms","files":[]}"#;
+    assert!(catalogue.add(own, Path::new("own.json")).is_empty());
+    let mine = catalogue.entry("mine").unwrap();
+    assert_eq!((mine.description.as_str(), mine.licence.as_ref().map(Licence::name)), ("catalogue-sdxl", Some("My own terms")));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::manifest::Role;
 use crate::onnx::{OnnxHeader, read_onnx_header};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
-use atelier_language::tr;
+use atelier_language::{english, tr};
 
 /// The most tags of a LoRA that are kept; a person reads a line of them.
 const MAX_TAGS: usize = 24;
@@ -58,7 +58,7 @@ pub struct Facts {
     pub role: Option<Role>,
     /// The family, where the file alone tells.
     pub family: Option<Family>,
-    /// Its name: `Qwen3-4B text encoder`.
+    /// Its name in English: `Qwen3-4B text encoder`.
     pub name: String,
     /// Number of values in all tensors.
     pub parameters: u64,
@@ -159,7 +159,7 @@ impl Facts {
             role,
             reads: kind.family.filter(|_| diffusion).and_then(|family| expected_width(header, family)),
             family: if embedding { embedding_family(header) } else { kind.family },
-            name: if embedding { "embedding".into() } else { kind.name },
+            name: if embedding { english("library-kind-embedding").into() } else { kind.name },
             parameters: kind.parameters,
             quantisation: kind.quantisation,
             contains: kind.contains,

@@ -137,6 +137,29 @@ fn families_are_told_with_and_without_the_prefix() {
 }
 
 #[test]
+fn a_name_in_english_is_said_as_it_is_kept() {
+    for name in [
+        "SD1.5 full model",
+        "SD2 inpainting full model",
+        "SD1.5 edit diffusion module",
+        "Flux control diffusion module",
+        "Flux Fill diffusion module",
+        "Flux.2 klein diffusion module",
+        "Qwen3-VL-4B text encoder",
+        "small T5 text encoder",
+        "language model",
+        "detector of face, hand, …",
+        "SDXL LoRA",
+        "VAE",
+        "full model",
+        "text encoder of somebody",
+        "",
+    ] {
+        assert_eq!(kind_words(name), name);
+    }
+}
+
+#[test]
 fn text_encoders_are_told_by_their_dimensions() {
     let qwen = |width: u64, layers: u64| {
         let last = format!("model.layers.{}.self_attn.q_norm.weight", layers - 1);

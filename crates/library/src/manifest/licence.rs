@@ -41,6 +41,12 @@ impl Licence {
         }
     }
 
+    pub(super) const fn name_mut(&mut self) -> &mut String {
+        match self {
+            Self::Spdx(name) | Self::Named { name, .. } => name,
+        }
+    }
+
     /// Their page, if the entry names one.
     #[must_use]
     pub fn url(&self) -> Option<&str> {

@@ -6,6 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use atelier_language::tr;
+
 use super::exif::ExifBudget;
 use super::texts::{COMMENT, Texts};
 use super::{exif, iptc, xmp};
@@ -60,7 +62,7 @@ impl Collector {
     /// A file has one packet; others are passed over.
     fn xmp(&mut self, packet: &str) {
         if std::mem::replace(&mut self.has_xmp, true) {
-            self.texts.pass_over("XMP", "the file has more than one packet; only the first is read");
+            self.texts.pass_over("XMP", tr!("media-more-than-one-packet"));
         } else {
             xmp::read(packet, &mut self.texts);
         }
@@ -110,7 +112,7 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
         if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if !is_all_unpacked {
-        found.texts.pass_over("texts", "compressed texts of the file are larger than the limit; some are skipped");
+        found.texts.pass_over(tr!("media-texts"), tr!("media-compressed-texts-are-larger"));
     }
     Ok(())
 }
@@ -167,7 +169,7 @@ fn jpeg_segments(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Re
         } else if let Some(packet) = data.strip_prefix(JPEG_XMP) {
             found.xmp(&String::from_utf8_lossy(packet));
         } else if data.starts_with(JPEG_MORE_XMP) {
-            found.texts.pass_over("XMP", "it goes on in further segments, which are skipped");
+            found.texts.pass_over("XMP", tr!("media-it-goes-on-in-further"));
         } else if let Some(resources) = data.strip_prefix(JPEG_PHOTOSHOP) {
             if (found.photoshop.len() + resources.len()) as u64 > MAX_TEXT {
                 found.texts.pass_over_long("IPTC", None);

@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use atelier_language::tr;
+
 use super::fields::object;
 use super::texts::{GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WINDOWS_COMMENT, WORKFLOW};
 use crate::png_text::latin1;
@@ -16,8 +18,6 @@ const ENCODINGS: [&[u8]; 4] = [UNICODE, b"ASCII\0\0\0", b"JIS\0\0\0\0\0", &[0; E
 const MAX_FIELDS: usize = 256;
 /// Bytes of the texts that are read, of all fields of a file together.
 const MAX_BYTES: usize = 4 << 20;
-/// Why fields are passed over.
-const TOO_MUCH: &str = "it has more fields or longer texts than the limit; the rest is skipped";
 /// Bytes of a field in a list.
 const FIELD_BYTES: usize = 12;
 
@@ -68,7 +68,7 @@ impl ExifBudget {
     /// Takes a field; the reading ends where there are no more, or no more texts are kept.
     fn take_field(&mut self, texts: &mut Texts) -> ControlFlow<()> {
         let Some(fields) = self.fields.checked_sub(1) else {
-            texts.pass_over("EXIF", TOO_MUCH);
+            texts.pass_over("EXIF", tr!("media-it-has-too-many-fields"));
             return ControlFlow::Break(());
         };
         self.fields = fields;
@@ -177,7 +177,7 @@ impl<'a> Tiff<'a> {
                     budget.bytes = left;
                     self.add_text(key, bytes, texts);
                 }
-                None => texts.pass_over("EXIF", TOO_MUCH),
+                None => texts.pass_over("EXIF", tr!("media-it-has-too-many-fields")),
             }
         }
         ControlFlow::Continue(())

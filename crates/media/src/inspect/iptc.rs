@@ -1,5 +1,7 @@
 //! Texts in IPTC, which JPEG files have among the resources of Photoshop.
 
+use atelier_language::tr;
+
 use super::exif::plain;
 use super::texts::{CAPTION, INSTRUCTIONS, KEYWORDS, Texts};
 
@@ -33,7 +35,7 @@ fn read_fields(block: &[u8], texts: &mut Texts) {
     while let Some(field) = Field::first(rest) {
         fields += 1;
         if fields > MAX_FIELDS || texts.is_full() {
-            texts.pass_over("IPTC", "it has more fields than the limit; the rest is skipped");
+            texts.pass_over("IPTC", tr!("media-it-has-more-fields"));
             break;
         }
         let text = |value: &[u8]| plain(value).trim_end_matches('\0').to_owned();

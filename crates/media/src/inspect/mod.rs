@@ -34,6 +34,7 @@ mod xmp;
 use std::path::Path;
 
 use atelier_core::json::has_more_values;
+use atelier_language::tr;
 
 pub(crate) use container::{webp_exif, webp_profile};
 use settings::MAX_LORAS;
@@ -127,11 +128,13 @@ fn settings_of(texts: &Texts) -> PictureSettings {
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
     let mut notes: Vec<(String, String)> = texts.passed_over().to_vec();
     for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
-        notes.push((fields::bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
+        notes.push((fields::bounded(key, MAX_NAME), tr!("media-it-has-too-many-values", max_values = MAX_VALUES)));
     }
-    for (count, part) in [(cut(&mut settings.loras, MAX_LORAS), "LoRAs"), (cut(&mut settings.not_understood, MAX_LISTED), "fields")] {
+    for (count, part) in
+        [(cut(&mut settings.loras, MAX_LORAS), tr!("media-loras")), (cut(&mut settings.not_understood, MAX_LISTED), tr!("media-fields"))]
+    {
         if count > 0 {
-            notes.push((part.to_owned(), format!("{count} more are skipped")));
+            notes.push((part.to_owned(), tr!("media-more-are-skipped", count)));
         }
     }
     for (name, value) in &mut settings.not_understood {

@@ -1,6 +1,7 @@
 //! Texts of a picture file, by key.
 
 use atelier_core::format::file_size;
+use atelier_language::tr;
 
 use crate::png_text::MAX_TEXT;
 
@@ -53,7 +54,7 @@ impl Texts {
         }
         if self.is_full || self.entries.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
             self.is_full = true;
-            return self.pass_over("texts", "the file has more or longer texts than the limit; the rest is skipped");
+            return self.pass_over(tr!("media-texts"), tr!("media-the-file-has-too-many-texts"));
         }
         self.bytes += bytes;
         self.entries.push((key, text));
@@ -74,13 +75,13 @@ impl Texts {
 
     /// Notes that a text is longer than is read. `bytes`: its length, where that is known.
     pub(super) fn pass_over_long(&mut self, key: &str, bytes: Option<u64>) {
-        let size = bytes.map_or_else(|| "more than the limit".to_owned(), file_size);
-        self.pass_over(key, &format!("a text of {size} was passed over; {} is read of one", file_size(MAX_TEXT)));
+        let size = bytes.map_or_else(|| tr!("media-more-than-the-limit").to_owned(), file_size);
+        self.pass_over(key, &tr!("media-a-text-was-passed-over", size, limit = file_size(MAX_TEXT)));
     }
 
     /// Notes that a text cannot be read.
     pub(super) fn pass_over_damaged(&mut self, key: &str) {
-        self.pass_over(if key.is_empty() { "texts" } else { key }, "it is damaged, so it is skipped");
+        self.pass_over(if key.is_empty() { tr!("media-texts") } else { key }, tr!("media-damaged-so-skipped"));
     }
 
     /// Parts of the file that were not read, each with the reason.

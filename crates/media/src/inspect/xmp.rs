@@ -1,5 +1,6 @@
 //! Texts in XMP.
 
+use atelier_language::tr;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::texts::{DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
@@ -44,13 +45,13 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
     let packet = packet.trim_matches(['\0', '\u{feff}']);
     let assignments = packet.bytes().filter(|byte| *byte == b'=').count();
     if assignments > MAX_ASSIGNMENTS || packet.matches("xmlns").count() > MAX_NAMESPACES {
-        return texts.pass_over("XMP", "it has more attributes than the limit, so it is skipped");
+        return texts.pass_over("XMP", tr!("media-it-has-more-attributes"));
     }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(packet, options) {
         Ok(document) => document,
         Err(roxmltree::Error::NodesLimitReached) => {
-            return texts.pass_over("XMP", "it has more elements than the limit, so it is skipped");
+            return texts.pass_over("XMP", tr!("media-it-has-more-elements"));
         }
         Err(_) => return texts.pass_over_damaged("XMP"),
     };

@@ -68,7 +68,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
 fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     if let Some(prompt) = &from.prompt {
         it.settings.prompt = Some(prompt.clone());
-        it.understand("Prompt", shortened(prompt));
+        it.understand(tr!("studio-prompt"), shortened(prompt));
         let has_other_weights = match tool {
             Tool::InvokeAi => has_weights_of_invokeai(prompt),
             Tool::NovelAi => prompt.contains(['{', '[']) || prompt.contains("::"),
@@ -164,7 +164,7 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
         match find(known.cards, ModelKind::Model, model.name.as_deref(), model.hash.as_deref()) {
             Ok(card) => {
                 if let Some(runnable) = &card.runnable {
-                    it.understand("Model", if card.name == name { name } else { format!("{} ({name})", card.name) });
+                    it.understand(tr!("studio-model"), if card.name == name { name } else { format!("{} ({name})", card.name) });
                     it.settings.files = Some(runnable.files.clone());
                     loras.clone_from(&runnable.loras);
                     // What suits the model, for what the file does not tell.
@@ -206,15 +206,15 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
 fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
     if let Some((width, height)) = from.size {
         (it.settings.width, it.settings.height) = (Some(width), Some(height));
-        it.understand("Size", format!("{width} × {height}"));
+        it.understand(tr!("studio-size"), format!("{width} × {height}"));
     }
     if let Some(steps) = from.steps {
         it.settings.steps = Some(steps);
-        it.understand("Steps", steps.to_string());
+        it.understand(tr!("studio-step-count"), steps.to_string());
     }
     if let Some(guidance) = from.guidance {
         it.settings.guidance = Some(guidance);
-        it.understand("Guidance", guidance.to_string());
+        it.understand(tr!("studio-guidance"), guidance.to_string());
     }
     if let Some(guidance) = from.distilled_guidance {
         it.settings.distilled_guidance = Some(guidance);
@@ -224,22 +224,22 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     if let Some(name) = &from.sampler {
         (sampler, scheduler) = sampler_named(tool, name);
         if let Some(sampler) = sampler {
-            it.understand("Sampler", named(sampler.label(), name));
+            it.understand(tr!("studio-sampler"), named(sampler.label(), name));
         } else {
-            it.leave("Sampler", name);
+            it.leave(tr!("studio-sampler"), name);
             it.differences.push(tr!("studio-atelier-has-no-sampler", name));
         }
     }
     if let Some(name) = &from.scheduler {
         scheduler = scheduler_named(name, sampler).or(scheduler);
         if let Some(scheduler) = scheduler {
-            it.understand("Scheduler", named(scheduler.label(), name));
+            it.understand(tr!("studio-scheduler"), named(scheduler.label(), name));
         } else {
-            it.leave("Scheduler", name);
+            it.leave(tr!("studio-scheduler"), name);
             it.differences.push(tr!("studio-atelier-has-no-scheduler", name));
         }
     } else if let Some(scheduler) = scheduler {
-        it.understand("Scheduler", scheduler.label());
+        it.understand(tr!("studio-scheduler"), scheduler.label());
     }
     it.settings.sampler = sampler.map(Some);
     it.settings.scheduler = scheduler.map(Some);
@@ -251,15 +251,15 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
         (it.settings.seamless_x, it.settings.seamless_y) = (Some(x), Some(y));
         let edges = [(x, tr!("studio-left-and-right")), (y, tr!("studio-top-and-bottom"))];
         let edges: Vec<&str> = edges.into_iter().filter(|(is_seamless, _)| *is_seamless).map(|(_, edges)| edges).collect();
-        it.understand("Seamless", if edges.is_empty() { "no".to_owned() } else { edges.join(", ") });
+        it.understand(tr!("studio-seamless"), if edges.is_empty() { tr!("studio-not-seamless").to_owned() } else { edges.join(", ") });
     }
     if let Some(eta) = from.eta {
         it.settings.eta = Some(Some(eta));
-        it.understand("Eta", eta.to_string());
+        it.understand(tr!("studio-eta"), eta.to_string());
     }
     if let Some(layers) = from.clip_skip.filter(|layers| *layers > 0) {
         it.settings.clip_skip = Some(Some(layers));
-        it.understand("CLIP skip", layers.to_string());
+        it.understand(tr!("studio-clip-skip"), layers.to_string());
     }
     if let Some(hires) = &from.hires {
         second_pass(hires, known, it);
@@ -343,7 +343,7 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
     let hires = Hires { scale, target: from.size, strength, steps, sigmas: from.sigmas.clone(), upscaler, latent, ..usual };
     let steps = hires.own_steps().map(|steps| tr!("studio-steps", steps)).unwrap_or_default();
     let size = hires.target.map_or_else(|| tr!("studio-times", scale = hires.scale), |(width, height)| tr!("studio-to", width, height));
-    it.understand("Upscaled", tr!("studio-strength-2", size, strength = hires.strength, steps));
+    it.understand(tr!("studio-upscaled"), tr!("studio-strength-2", size, strength = hires.strength, steps));
     it.settings.hires = Some(Some(hires));
 }
 
@@ -364,10 +364,10 @@ fn control_picture(from: &PictureControl, it: &mut Translation) {
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
     it.settings.seed = Some(Some(seed));
-    it.understand("Seed", seed.to_string());
+    it.understand(tr!("studio-seed"), seed.to_string());
     if let Some(rng) = from.rng {
         it.settings.rng = Some(rng);
-        it.understand("Noise", rng.label());
+        it.understand(tr!("studio-noise"), rng.label());
         return;
     }
     let sentence = match tool {

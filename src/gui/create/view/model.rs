@@ -17,7 +17,7 @@ use crate::gui::widgets;
 use crate::gui::widgets::{bare_icon, command_button, command_control, file_name, heading, icon_button};
 use crate::gui::window_command::WindowCommand;
 use atelier_core::recipe::FileRole;
-use atelier_language::tr;
+use atelier_language::{catalogue_text, tr};
 
 /// Height of a line in a file's row, in points.
 const LINE: f32 = 17.0;
@@ -74,7 +74,8 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.label(RichText::new(tr!("create-built-in")).size(theme::SMALL).color(palette.weak));
-            ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
+            ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate())
+                .on_hover_text(catalogue_text(&manifest.description));
             if missing {
                 ui.label(RichText::new(tr!("create-its-files-no-longer")).color(palette.warn));
             }

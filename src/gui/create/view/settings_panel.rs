@@ -367,14 +367,32 @@ fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
         let combo = ComboBox::from_id_salt("Noise")
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(recipe.rng.label())
+            .selected_text(rng_words(recipe.rng))
             .show_ui(ui, |ui| {
                 for rng in Rng::ALL {
-                    ui.selectable_value(&mut recipe.rng, *rng, rng.label());
+                    ui.selectable_value(&mut recipe.rng, *rng, rng_words(*rng));
                 }
             });
         combo.response.on_hover_text(hover).accessible_name(tr!("create-noise"));
     });
+}
+
+fn rng_words(rng: Rng) -> &'static str {
+    match rng {
+        Rng::StdDefault => tr!("create-noise-of-the-library"),
+        Rng::Cuda | Rng::Cpu => rng.label(),
+    }
+}
+
+fn prediction_words(prediction: PredictionType) -> &'static str {
+    match prediction {
+        PredictionType::Eps => tr!("create-predicts-noise"),
+        PredictionType::V => tr!("create-predicts-velocity"),
+        PredictionType::EdmV => tr!("create-predicts-velocity-of-edm"),
+        PredictionType::Sd3Flow => tr!("create-predicts-flow-of-sd3"),
+        PredictionType::FluxFlow => tr!("create-predicts-flow-of-flux"),
+        PredictionType::Flux2Flow => tr!("create-predicts-flow-of-flux-2"),
+    }
 }
 
 fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
@@ -403,7 +421,7 @@ fn lora_mode_words(mode: LoraMode) -> &'static str {
 
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
     let hover = tr!("create-what-the-model-predicts");
-    let (value, name) = (&mut recipe.prediction, PredictionType::label);
+    let (value, name) = (&mut recipe.prediction, prediction_words);
     choice_row_or(ui, tr!("create-prediction"), value, tr!("create-as-the-file-says"), PredictionType::ALL, name, hover);
 }
 
@@ -533,15 +551,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
             weight_rows(ui, recipe);
             rng_row(ui, recipe);
             let hover = tr!("create-random-number-generator-of-the-noise");
-            choice_row_or(
-                ui,
-                tr!("create-sampler-noise"),
-                &mut recipe.sampler_rng,
-                tr!("create-as-the-noise"),
-                Rng::ALL,
-                Rng::label,
-                hover,
-            );
+            choice_row_or(ui, tr!("create-sampler-noise"), &mut recipe.sampler_rng, tr!("create-as-the-noise"), Rng::ALL, rng_words, hover);
             if Shown::Loras.check(&state.shared, recipe).is_ok() {
                 lora_mode_row(ui, recipe);
             }

@@ -84,7 +84,7 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
 /// Who asked for it, where that is somebody else.
 fn made_for(ui: &mut Ui, picture: &PictureDetails) {
     if !picture.owner.is_person() {
-        let words = tr!("gallery-made-for", owner = picture.owner);
+        let words = tr!("gallery-made-for", owner = picture.owner.label());
         ui.add(Label::new(RichText::new(words).color(theme::palette(ui).text)).wrap());
     }
 }

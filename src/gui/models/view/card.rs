@@ -19,7 +19,7 @@ use crate::gui::widgets;
 use crate::gui::widgets::{command_control, small};
 use atelier_core::format::file_size;
 use atelier_core::sentences::list;
-use atelier_language::tr;
+use atelier_language::{catalogue_text, tr};
 
 /// Height of a card, in points.
 pub(crate) const HEIGHT: f32 = 134.0;
@@ -176,7 +176,7 @@ fn facts_line(card: &ModelCard) -> String {
         Some(bytes) => file_size(bytes),
     });
     if let Some(terms) = &card.licence {
-        words.push(terms.notes().map_or_else(|| terms.name().to_owned(), str::to_owned));
+        words.push(terms.notes().unwrap_or_else(|| catalogue_text(terms.name())).to_owned());
     }
     words.join(" · ")
 }
@@ -190,7 +190,7 @@ fn description(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
     } else if let Some(problem) = card.problems.first() {
         (problem.clone(), if card.availability == Availability::Listed { palette.weak } else { palette.error })
     } else if card.trigger_words.is_empty() {
-        (card.description.clone(), palette.weak)
+        (catalogue_text(&card.description).to_owned(), palette.weak)
     } else {
         (tr!("models-trigger-words-are", trigger_words = card.trigger_words.join(", ")), palette.weak)
     };
@@ -248,7 +248,7 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
             {
                 let (rect, response) = ui.allocate_exact_size(vec2(16.0, 22.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Locked, theme::palette(ui).weak);
-                response.on_hover_text(tr!("models-its-licence-is-shown", name = terms.name()));
+                response.on_hover_text(tr!("models-its-licence-is-shown", name = catalogue_text(terms.name())));
             }
             named_button(ui, state, commands, models::Command::Download(id), &card.name);
         }

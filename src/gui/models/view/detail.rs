@@ -18,7 +18,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
-use atelier_language::tr;
+use atelier_language::{catalogue_text, tr};
 
 /// Seconds between two looks at the progress of a copy.
 const PROGRESS_SECS: f64 = 0.5;
@@ -64,7 +64,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.availability.tooltip());
     });
     if !model.description.is_empty() {
-        ui.add(Label::new(RichText::new(&model.description).color(palette.text)).wrap());
+        ui.add(Label::new(RichText::new(catalogue_text(&model.description)).color(palette.text)).wrap());
     }
     for problem in &model.problems {
         let colour = if model.availability == Availability::Listed { palette.warn } else { palette.error };
@@ -187,7 +187,7 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
             commands.push(Command::Models(command));
         }
         if !variant.description.is_empty() {
-            ui.add(Label::new(small(&variant.description, palette.weak)).wrap());
+            ui.add(Label::new(small(catalogue_text(&variant.description), palette.weak)).wrap());
         }
     }
 }
@@ -294,7 +294,7 @@ fn licence(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCar
     let palette = theme::palette(ui);
     title(ui, tr!("models-licence"));
     let notes = terms.notes().map(|it| format!(" ({it})")).unwrap_or_default();
-    ui.add(Label::new(RichText::new(format!("{}{notes}", terms.name())).color(palette.text)).wrap());
+    ui.add(Label::new(RichText::new(format!("{}{notes}", catalogue_text(terms.name()))).color(palette.text)).wrap());
     if let Some(url) = terms.url() {
         named_button(ui, state, commands, models::Command::OpenLicence(url.to_owned()), "");
     }

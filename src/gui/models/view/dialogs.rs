@@ -10,7 +10,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, default_button, last_row, modal, small};
 use atelier_core::format::file_size;
-use atelier_language::tr;
+use atelier_language::{catalogue_text, tr};
 
 /// Licence prompt, shown once before a model is downloaded or used.
 pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -19,7 +19,7 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
     let licence = &prompt.licence;
     let modal = modal(ui, "terms", |ui| {
         ui.add(Label::new(bold(tr!("models-has-a-licence-of", name = prompt.name)).size(theme::TITLE).color(palette.strong)).wrap());
-        ui.add(Label::new(RichText::new(licence.name()).color(palette.text)).wrap());
+        ui.add(Label::new(RichText::new(catalogue_text(licence.name())).color(palette.text)).wrap());
         if licence.is_non_commercial() {
             let words = tr!("models-non-commercial-this-licence");
             ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());

@@ -41,7 +41,7 @@ pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
 pub(super) fn details(row: &QueueRow, age_secs: f64) -> String {
     let mut parts = Vec::new();
     if !row.job.owner.is_person() {
-        parts.push(tr!("queue-for", plain_line = plain_line(row.job.owner.name())));
+        parts.push(tr!("queue-for", plain_line = plain_line(row.job.owner.label())));
     }
     if let Some(secs) = row.ends_in_secs {
         parts.push(tr!("queue-ready-in-about", left = left(secs - age_secs)));

@@ -137,7 +137,7 @@ impl PictureSettings {
         macro_rules! keep {
             ($($field:ident),*) => { $(if self.$field != other.$field {
                 let (one, two) = (begin_of(&self.$field), begin_of(&other.$field));
-                self.not_understood.push((stringify!($field).to_owned(), format!("{one} or {two}: the file does not tell which")));
+                self.not_understood.push((stringify!($field).to_owned(), tr!("media-one-or-two", one, two)));
                 self.$field = Default::default();
             })* };
         }
