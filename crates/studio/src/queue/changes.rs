@@ -228,6 +228,10 @@ impl Worker {
 
     /// Shows jobs as they will be once everything is written.
     pub(super) fn show_unwritten(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        self.shown = None;
         let unkept: Vec<QueuedJobId> =
             self.changes.iter().filter_map(|it| if let Change::Picture(unkept) = it { Some(unkept.id) } else { None }).collect();
         let (jobs, control) = (&mut self.jobs, &mut self.control);

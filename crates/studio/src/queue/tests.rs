@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
+use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, PauseMode, QueuedJobId};
 
 use super::*;
@@ -314,7 +315,7 @@ fn after_the_program_ended_without_a_word_one_question_is_asked_and_answered() {
 /// as it ends.
 fn leave_as_after_a_kill(folder: &Path, id: QueuedJobId) {
     let path = atelier_core::paths::Paths::beneath(folder).gallery_file();
-    let (mut database, _) = atelier_gallery::Database::open(&path).unwrap();
+    let (mut database, _) = Database::open(&path).unwrap();
     assert_eq!(database.job(id).unwrap().unwrap().state, JobState::Running);
     database.recover_queue(LastEnd::Killed).unwrap();
 }
@@ -406,6 +407,32 @@ fn a_second_process_adds_rows_and_a_window_takes_the_engine_over_behind_the_pict
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn a_queue_that_nobody_changed_is_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = QueueOptions::of_window(Some(&atelier_core::paths::Paths::beneath(folder.path())));
+    let (mut other, _) = Database::open(options.database.as_deref().unwrap()).unwrap();
+    let recipe = Recipe { prompt: "a".into(), ..Recipe::default() };
+    let job = NewJob::of_person(recipe, Lane::Batch, folder.path().join("Pictures"), "a".into());
+    other.add_job(&job).unwrap();
+    let (handle, _engine) = channel(|| {});
+    let mut worker = Worker::open(options, Arc::new(handle), Arc::new(Publisher::new(|| {})));
+    assert_eq!(worker.jobs.len(), 1);
+    worker.jobs.clear();
+    worker.refresh();
+    assert!(worker.jobs.is_empty(), "it was read again");
+    other.add_job(&job).unwrap();
+    worker.refresh();
+    assert_eq!(worker.jobs.len(), 2, "what another process adds is read");
+    worker.jobs.clear();
+    worker.changes.push_back(change::Change::Pause(PauseMode::Now));
+    worker.refresh();
+    assert_eq!(worker.control.pause, PauseMode::Now, "what is not written yet is shown");
+    worker.changes.clear();
+    worker.refresh();
+    assert_eq!((worker.jobs.len(), worker.control.pause), (2, PauseMode::No), "and no longer once it has gone");
 }
 
 #[test]

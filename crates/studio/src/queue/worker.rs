@@ -11,7 +11,7 @@ use atelier_core::advice::Advice;
 use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, Seed};
 use atelier_engine::{Busy, End, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
-use atelier_gallery::{Database, FolderKind, GalleryError};
+use atelier_gallery::{Database, DatabaseVersion, FolderKind, GalleryError};
 use atelier_language::tr;
 
 use super::active::{ActiveJob, StopReason};
@@ -57,6 +57,8 @@ pub(super) struct Worker {
     open_at: Option<Instant>,
     pub(super) jobs: Vec<QueuedJob>,
     pub(super) control: QueueControl,
+    /// The state of the database that they show, unless they show what is not written yet.
+    pub(super) shown: Option<DatabaseVersion>,
     pub(super) active: BTreeMap<JobId, ActiveJob>,
     /// What is to be written, in order.
     pub(super) changes: VecDeque<Change>,
@@ -136,6 +138,7 @@ impl Worker {
             open_at,
             jobs: Vec::new(),
             control: QueueControl::default(),
+            shown: None,
             active: BTreeMap::new(),
             changes: VecDeque::new(),
             disk_trouble: None,
@@ -175,6 +178,7 @@ impl Worker {
         let Ok((database, _)) = Database::open(&path) else { return Ok(false) };
         let waiting = self.database.jobs()?.into_iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held));
         let before = std::mem::replace(&mut self.database, database);
+        self.shown = None;
         for job in waiting {
             let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, owner, user, .. } = job;
             let recipe = Arc::unwrap_or_clone(recipe);
@@ -313,9 +317,15 @@ impl Worker {
         self.lock.is_held() && !self.is_recovery_due
     }
 
+    /// Reads the queue, unless it is as it was read last: each step of a picture comes by here, and a
+    /// long list takes milliseconds.
     pub(super) fn reload(&mut self) -> Result<(), GalleryError> {
-        self.jobs = self.database.jobs()?;
-        self.control = self.database.queue_control()?;
+        let version = self.database.version()?;
+        if self.shown != Some(version) {
+            self.jobs = self.database.jobs()?;
+            self.control = self.database.queue_control()?;
+            self.shown = Some(version);
+        }
         Ok(())
     }
 

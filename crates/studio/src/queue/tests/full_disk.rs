@@ -25,7 +25,7 @@ fn problems(bench: &Bench) -> Vec<String> {
 
 fn job_in(folder: &Path, id: QueuedJobId) -> atelier_gallery::queue::QueuedJob {
     let path = atelier_core::paths::Paths::beneath(folder).gallery_file();
-    atelier_gallery::Database::open(&path).unwrap().0.job(id).unwrap().unwrap()
+    Database::open(&path).unwrap().0.job(id).unwrap().unwrap()
 }
 
 #[test]
