@@ -5,11 +5,10 @@ use eframe::egui::{Color32, ColorImage};
 use crate::gui::theme;
 use atelier_core::recipe::Rgb8;
 
-/// Mean difference of two drafts, of 255, from which on a phrase has changed something: one step of
-/// the eight bits of a channel, below which two pictures look the same. Chosen, not measured: what
-/// phrases change that the built-in model knows, and that it does not, and which share of both
-/// reaches a bound, is printed by `cargo xtask bench -- --phrases`.
-const MIN_MEAN: f32 = 1.0;
+/// Mean difference of two drafts, of 255, from which on a phrase has changed something. Measured with
+/// the built-in model: each phrase that it knows reaches it, and one in ten that it does not
+/// (`cargo xtask bench -- --phrases`, docs/measured-settings.md).
+const MIN_MEAN: f32 = 1.5;
 /// The blur's radius as a share of the longer side: spots of single pixels tell no place.
 const BLUR_SHARE: usize = 48;
 /// How opaque the overlay is where the drafts differ most, 0 to 255.
