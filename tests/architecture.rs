@@ -545,6 +545,7 @@ const RULES: &[Rule] = &[
             "crates/media/src/inspect/tests.rs",
             "crates/studio/src/queue/policy/tests.rs",
             "src/gui/tests/create.rs",
+            "src/gui/theme/tests.rs",
         ],
         forbids: Forbidden::Word("println"),
         bad: "fn f() { println!(\"{path}\"); }",

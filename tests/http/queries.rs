@@ -34,7 +34,9 @@ fn reading_routes() -> BTreeSet<String> {
     let mut routes = BTreeSet::new();
     for line in sources.iter().flat_map(|(_, text)| text.lines()) {
         let Some((path, rest)) = line.split_once(".route(\"").and_then(|(_, rest)| rest.split_once('"')) else { continue };
-        if rest.split(|it: char| !it.is_alphanumeric() && it != '_').any(|word| handlers.contains(word)) {
+        // A module may have a handler's name: it is the last part of a path that counts.
+        let mut named = rest.split(|it: char| !it.is_alphanumeric() && it != '_' && it != ':').filter_map(|it| it.rsplit("::").next());
+        if named.any(|name| handlers.contains(name)) {
             routes.insert(path.to_owned());
         }
     }
