@@ -175,7 +175,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     studio.harness.event(egui::Event::Text("hf_mine".into()));
     studio.harness.run_ok();
     assert_eq!(studio.app().state.models.token_text, "hf_mine");
-    studio.click("Token: Keep");
+    studio.click("Token: Save");
     studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     studio.click_first("Try again Gated");
     studio.until("the model", |app| app.state.models.card("gated").is_some_and(|it| it.availability == Availability::OnDisk));

@@ -162,7 +162,7 @@ fn settings_are_kept_where_the_command_line_has_them_and_a_token_is_never_shown(
 
     studio.fill("Token", "hf_secret");
     assert!(!studio.sees("hf_secret"));
-    studio.click("Token: Keep");
+    studio.click("Token: Save");
     studio.until("the token", |app| app.state.models.library.settings.token != TokenState::None);
     assert!(studio.app().state.models.token_text.is_empty());
     if studio.app().state.models.library.settings.token == TokenState::Saved {
