@@ -479,6 +479,7 @@ const RULES: &[Rule] = &[
             "crates/library/src/disk/layout/tests.rs",
             "crates/library/src/disk/scanner/tests.rs",
             "crates/library/src/disk/walk/tests.rs",
+            "crates/library/src/disk/watch/tests.rs",
             "crates/library/src/disk/wildcards/tests.rs",
         ],
         forbids: Forbidden::Paths(&[

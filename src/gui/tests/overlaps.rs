@@ -141,12 +141,14 @@ fn open_gallery(language: Language) -> Studio {
     studio
 }
 
-/// The texts of a language that have no values in them, which have room or are a fault.
+/// The texts of a language that have no values in them, which have room or are a fault. A card shows the
+/// first two lines of what the catalogue says of its model, and its details show all.
 fn words_of(language: Language) -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/language/texts").join(language.tag());
     let mut words = BTreeSet::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let file = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in files.filter(|path| !path.ends_with("catalogue.ftl")) {
+        let file = std::fs::read_to_string(path).unwrap();
         let texts = file.lines().filter(|line| line.starts_with(|it: char| it.is_ascii_lowercase()) && !line.contains('{'));
         words.extend(texts.filter_map(|line| line.split_once(" = ")).map(|(_, text)| text.trim().to_owned()));
     }
