@@ -177,8 +177,7 @@ fn a_lora_is_part_of_it_beside_the_weights_and_in_them() {
 
 /// Files of a `ControlNet` and its model.
 fn controlled() -> ModelFiles {
-    let files = families::controlled_sd15(&folder("estimated-controlled")).unwrap();
-    [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect()
+    support::controlled(families::controlled_sd15(&folder("estimated-controlled")).unwrap())
 }
 
 #[test]

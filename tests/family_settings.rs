@@ -25,8 +25,7 @@ fn wide() -> ImageSource {
 }
 
 fn written(name: &str, parts: Vec<(&'static str, Part)>) -> ModelFiles {
-    let dir = folder(name);
-    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
+    support::written(parts, &folder(name))
 }
 
 /// A recipe for a model that is mostly zeros.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8, Seed};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, QueuedJobId, User};
+use atelier_gallery::queue::{JobState, Lane, NewJob, QueuedJob, QueuedJobId};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::{Metadata, write_picture};
 use serde_json::Value;
@@ -80,18 +80,7 @@ fn database(home: &Path) -> Database {
 fn add(home: &Path, prompt: &str, steps: u32) -> QueuedJobId {
     let recipe = Recipe { steps, prompt: prompt.into(), ..support::recipe() };
     let folder = Paths::beneath(home).pictures;
-    let new = NewJob {
-        recipe,
-        lane: Lane::Batch,
-        folder,
-        model: "tiny".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    };
+    let new = NewJob::of_person(recipe, Lane::Batch, folder, "tiny".into());
     database(home).add_job(&new).unwrap()
 }
 

@@ -8,7 +8,7 @@ mod support;
 use std::io;
 use std::path::Path;
 
-use atelier_core::recipe::{CacheMode, FileRole, ModelFiles, Recipe, SkipLayers, StepCache};
+use atelier_core::recipe::{CacheMode, ModelFiles, Recipe, SkipLayers, StepCache};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::families::{self, Part};
@@ -19,7 +19,7 @@ const STEPS: u32 = 14;
 fn files_of(test: &str, family: &str, parts: impl FnOnce(&str, &Path) -> io::Result<Vec<(&'static str, Part)>>) -> ModelFiles {
     let dir = folder(&format!("guidance-{test}-{family}"));
     let parts = parts(family, &dir).unwrap();
-    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
+    support::written(parts, &dir)
 }
 
 /// Each test writes files of its own.

@@ -33,9 +33,7 @@ fn ovis() -> Recipe {
 fn controlled() -> Recipe {
     static FILES: OnceLock<families::ControlledFiles> = OnceLock::new();
     let files = FILES.get_or_init(|| families::controlled_sd15(&folder("controlled")).unwrap()).clone();
-    let files =
-        [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect();
-    Recipe { files, ..of_zeros() }
+    Recipe { files: support::controlled(files), ..of_zeros() }
 }
 
 #[test]
@@ -118,10 +116,7 @@ fn a_controlnet_in_diffusers_names_is_the_same_one() {
 fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_namings() {
     let it = alone();
     let dir = folder("controlled-sdxl");
-    let files = families::controlled_sdxl(&dir).unwrap();
-    let mut plain = of_zeros();
-    plain.files =
-        [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect();
+    let plain = Recipe { files: support::controlled(families::controlled_sdxl(&dir).unwrap()), ..of_zeros() };
     let with = |seed, strength| Recipe { control: Some(ControlImage::with_strength(picture(64, 64, seed), strength)), ..plain.clone() };
     let strong = it.run(&with(1, 1.0));
     assert_ne!(strong.pixels(), it.run(&with(2, 1.0)).pixels(), "another control picture");

@@ -18,7 +18,7 @@ use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, Seed};
 use atelier_engine::{Event, LogLevel};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, PictureReservation, User};
+use atelier_gallery::queue::{JobState, Lane, NewJob, PictureReservation};
 use atelier_media::{Metadata, encode_picture, picture_file_names};
 use atelier_studio::crash_report::{self, Watch};
 use atelier_studio::picture_index::PictureIndex;
@@ -38,18 +38,7 @@ fn prompt() -> String {
 
 fn job(paths: &Paths) -> NewJob {
     let recipe = Recipe { prompt: prompt(), steps: 1, ..support::recipe() };
-    NewJob {
-        recipe,
-        lane: Lane::Interactive,
-        folder: paths.pictures.clone(),
-        model: "tiny".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    }
+    NewJob::of_person(recipe, Lane::Interactive, paths.pictures.clone(), "tiny".into())
 }
 
 /// Leaves a picture as a process does that is killed between writing and recording it.

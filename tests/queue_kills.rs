@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{Recipe, Seed};
 use atelier_gallery::Database;
-use atelier_gallery::queue::{JobState, Lane, NewJob, Owner, QueuedJob, User};
+use atelier_gallery::queue::{JobState, Lane, NewJob, QueuedJob};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 
@@ -102,18 +102,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
             let seed = Some(Seed(ids.len() as u64 * 100));
             let recipe = Recipe { steps: 1, seed, batch_count, prompt: format!("picture {}", ids.len()), ..support::recipe() };
             let (folder, lane) = (paths.pictures.clone(), if next(&mut state, 4) == 0 { Lane::Interactive } else { Lane::Batch });
-            let new = NewJob {
-                recipe,
-                lane,
-                folder,
-                model: "tiny".into(),
-                wanted_model: None,
-                device: None,
-                preview: String::new(),
-                group: None,
-                owner: Owner::person(),
-                user: User::default(),
-            };
+            let new = NewJob::of_person(recipe, lane, folder, "tiny".into());
             ids.push(database.add_job(&new).unwrap());
         }
         let mut child = run(home.path());

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::recipe::{FileRole, LatentUpscaler, ModelFiles};
 use atelier_core::sd_cli::NoSetting;
-use support::{files, folder};
+use support::{files, folder, written};
 use testkit::families::{self, Part};
 use testkit::tiny;
 
@@ -205,8 +205,7 @@ fn model(name: &str) -> ModelFiles {
     let mut parts = match name {
         "zimage" => return files(),
         "controlled" => {
-            let it = families::controlled_sd15(&dir).unwrap();
-            return [(FileRole::Model, it.model), (FileRole::Taesd, it.taesd), (FileRole::Controlnet, it.controlnet)].into_iter().collect();
+            return support::controlled(families::controlled_sd15(&dir).unwrap());
         }
         "sdxl-vae" => families::sdxl_with_vae(),
         "sd15" => families::reading("sd15"),
@@ -226,7 +225,7 @@ fn model(name: &str) -> ModelFiles {
         "ideogram" => parts.push(("uncond_diffusion", Part::Draft(families::ideogram4_module(0.25)))),
         _ => {}
     }
-    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
+    written(parts, &dir)
 }
 
 /// The role of the file that a flag names.

@@ -21,9 +21,9 @@ impl<S: Sync> FromRequestParts<S> for Host {
 }
 
 /// The fields of a query, read as those of a body are: nothing else reads a query.
-pub(crate) struct Asked(pub(crate) Fields);
+pub(crate) struct QueryFields(pub(crate) Fields);
 
-impl<S: Sync> FromRequestParts<S> for Asked {
+impl<S: Sync> FromRequestParts<S> for QueryFields {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {

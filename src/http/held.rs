@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use super::error::Failure;
+use super::guard::Refusal;
 use super::places::Place;
 use super::state::SharedApp;
 use atelier_gallery::queue::Owner;
@@ -17,7 +18,7 @@ impl FromRequestParts<SharedApp> for Held {
     /// Comes before the body: one that has no place is not read.
     async fn from_request_parts(parts: &mut Parts, app: &SharedApp) -> Result<Self, Failure> {
         // The guard has put it there.
-        let owner = parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::this_computer);
-        app.hold(&owner)
+        let owner = parts.extensions.get::<Owner>().ok_or_else(|| Failure::Unauthorized(Refusal::Token.sentence()))?;
+        app.hold(owner)
     }
 }

@@ -26,7 +26,7 @@ fn reading_routes() -> BTreeSet<String> {
     for (_, text) in &sources {
         for function in text.split("async fn ").skip(1) {
             let (name, rest) = function.split_once('(').unwrap();
-            if rest.split(") ->").next().is_some_and(|parameters| parameters.contains("Asked(")) {
+            if rest.split(") ->").next().is_some_and(|parameters| parameters.contains("QueryFields(")) {
                 handlers.insert(name.to_owned());
             }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use atelier::http::Retention;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, InitImage, Recipe};
-use atelier_gallery::queue::{Lane, NewJob, Owner, PauseMode, User};
+use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_gallery::{Database, FileHash, Order, PictureId, Query, Trash};
 use serde_json::{Value, json};
 
@@ -114,18 +114,8 @@ fn what_a_job_begins_with_stays_until_the_job_has_ended() {
     let file = gallery.pictures(&pond).unwrap().remove(0).path;
     let (folder, name) = (file.parent().unwrap(), file.file_name().unwrap());
     let file = folder.join("..").join(folder.file_name().unwrap()).join(name);
-    let job = NewJob {
-        recipe: Recipe { further_starts: vec![ImageSource::File(file)], init: Some(own_start(studio.home.path())), ..recipe() },
-        lane: Lane::Interactive,
-        folder: studio.home.path().join("own"),
-        model: "tiny".into(),
-        wanted_model: None,
-        device: None,
-        preview: String::new(),
-        group: None,
-        owner: Owner::person(),
-        user: User::default(),
-    };
+    let recipe = Recipe { further_starts: vec![ImageSource::File(file)], init: Some(own_start(studio.home.path())), ..recipe() };
+    let job = NewJob::of_person(recipe, Lane::Interactive, studio.home.path().join("own"), "tiny".into());
     let of_person = gallery.add_job(&job).unwrap();
 
     assert_eq!(after_days(&studio, 8), 1, "no job begins with the river");

@@ -42,6 +42,12 @@ pub(crate) fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFile
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
 }
 
+/// The files of a model with a `ControlNet`.
+pub(crate) fn controlled(files: families::ControlledFiles) -> ModelFiles {
+    let families::ControlledFiles { model, taesd, controlnet } = files;
+    [(FileRole::Model, model), (FileRole::Taesd, taesd), (FileRole::Controlnet, controlnet)].into_iter().collect()
+}
+
 /// The files of a family of tiny models.
 pub(crate) fn family(name: &str) -> ModelFiles {
     let dir = folder(name);

@@ -158,19 +158,7 @@ fn int8_product(kernels: &Kernels, threads: usize, (format, level): (Format, Int
     let weights = vec![0x21_u8; features * weights_stride];
     let activations = vec![0.01_f32; tokens * depth];
     let mut out = vec![0.0_f32; tokens * features];
-    let product = Int8Product {
-        weights: weights.as_ptr(),
-        weights_stride,
-        format,
-        activations: activations.as_ptr(),
-        activations_stride: depth,
-        out: out.as_mut_ptr(),
-        out_stride: features,
-        tokens,
-        features,
-        depth,
-        epilogue: Epilogue::NONE,
-    };
+    let product = Int8Product::new(format, [tokens, features, depth], &weights, &activations, &mut out);
     // SAFETY: the matrices have these sizes.
     let seconds = best(threads, |thread| unsafe { int8::multiply(level, kernels, &product, thread) });
     2e-9 * (tokens * features * depth) as f64 / seconds

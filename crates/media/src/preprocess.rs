@@ -41,9 +41,7 @@ pub fn scribble(image: &Rgb8) -> Rgb8 {
 /// Dark lines as white ones on black.
 #[must_use]
 pub fn line_art(image: &Rgb8) -> Rgb8 {
-    let grey = |pixel: &[u8]| Rgb::from_slice(pixel).to_luma();
-    let shades = image.pixels().chunks_exact(3).flat_map(|pixel| grey(pixel).0).collect();
-    let Some(shades) = GrayImage::from_raw(image.width(), image.height(), shades).filter(|_| !image.pixels().is_empty()) else {
+    let Some(shades) = GrayImage::from_raw(image.width(), image.height(), shades_of(image)).filter(|_| !image.pixels().is_empty()) else {
         return image.clone();
     };
     let mut lines = fast_blur(&shades, LINE_BLUR);
@@ -86,13 +84,18 @@ pub fn inverted(image: &Rgb8) -> Rgb8 {
 /// other programs use a part of it.
 #[must_use]
 pub fn depth_map(image: &Rgb8) -> Rgb8 {
-    let shades: Vec<u8> = image.pixels().chunks_exact(3).flat_map(|pixel| Rgb::from_slice(pixel).to_luma().0).collect();
+    let shades = shades_of(image);
     let (Some(far), Some(near)) = (shades.iter().min(), shades.iter().max()) else { return image.clone() };
     let range = u32::from(near - far);
     // What is as far everywhere stays as it is.
     let spread = |shade: &u8| (u32::from(shade - far) * 255).checked_div(range).map_or(*shade, |spread| spread as u8);
     let pixels = shades.iter().flat_map(|shade| [spread(shade); 3]).collect();
     Rgb8::new(image.width(), image.height(), pixels).unwrap_or_else(|| image.clone())
+}
+
+/// How bright each pixel is.
+fn shades_of(image: &Rgb8) -> Vec<u8> {
+    image.pixels().chunks_exact(3).flat_map(|pixel| Rgb::from_slice(pixel).to_luma().0).collect()
 }
 
 /// A picture of this one's size in the shades of `shade`.

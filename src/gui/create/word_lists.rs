@@ -50,33 +50,41 @@ pub(crate) struct ListFolders {
     pub(crate) wildcards: Option<PathBuf>,
     /// Of files of tags.
     pub(crate) tags: Option<PathBuf>,
-    /// Of models, beside which other programs have lists.
+    /// What is to be read.
+    pub(crate) due: DueLists,
+}
+
+/// Lists that are to be read now.
+#[derive(Clone, Debug)]
+pub(crate) struct DueLists {
+    /// Folders of models, beside which other programs have lists of words.
     pub(crate) models: Vec<PathBuf>,
+    /// Tags too, of which there may be a million: not where the folders of models alone are others.
+    pub(crate) with_tags: bool,
 }
 
 /// What was read of lists.
 pub(crate) struct ReadLists {
-    pub(crate) lists: WordLists,
+    pub(crate) words: WildcardLists,
+    /// Where they were due, with a sentence for each file that could not be read; those of lists of
+    /// words are told once a prompt names one.
+    pub(crate) tags: Option<(TagList, Vec<String>)>,
     /// Tells of changes while it is kept.
     pub(crate) watch: FolderWatch,
-    /// A sentence for each file of tags that could not be read; those of lists of words are told
-    /// once a prompt names one.
-    pub(crate) unread: Vec<String>,
 }
 
 impl ListFolders {
-    /// Reads all lists, and calls `tell` once something in the folders is another. Blocks.
+    /// Reads the lists that are due, and calls `tell` once something in the folders is another. Blocks.
     pub(crate) fn read(&self, tell: impl Fn() + Send + 'static) -> ReadLists {
         let own = self.wildcards.as_deref();
-        let mut folders = WildcardLists::folders_beside(own, &self.models);
+        let DueLists { models, with_tags } = &self.due;
+        let mut folders = WildcardLists::folders_beside(own, models);
         folders.extend(self.tags.clone());
         // What comes while the lists are read is told too.
         let watch = FolderWatch::new(&folders, tell);
-        let (words, _) = WildcardLists::read_beside(own, &self.models);
-        let (tags, unread) = self.tags.as_deref().map(TagList::read).unwrap_or_default();
-        let mut lists = WordLists { wildcards: None, tags };
-        lists.note_names(&words);
-        ReadLists { lists, watch, unread }
+        let (words, _) = WildcardLists::read_beside(own, models);
+        let tags = with_tags.then(|| self.tags.as_deref().map(TagList::read).unwrap_or_default());
+        ReadLists { words, tags, watch }
     }
 }
 
@@ -93,19 +101,23 @@ pub struct ListFollower {
 }
 
 impl ListFollower {
-    /// The folders of models with which lists are to be read now: at first, whenever the folders are
-    /// others, and once what lies in them has come to rest. Call it once a frame.
-    pub(crate) fn due(&mut self, shared: &Shared, ctx: &Context) -> Option<Vec<PathBuf>> {
+    /// The lists that are to be read now: all at first and once what lies in their folders has come to
+    /// rest, those of words whenever the folders of models are others. Call it once a frame.
+    pub(crate) fn due(&mut self, shared: &Shared, ctx: &Context) -> Option<DueLists> {
         if self.changed.swap(false, Ordering::Acquire) {
             self.rest.set_in(ctx, REST_SECS);
         }
         let is_same = self.models.as_ref().is_some_and(|models| model_folders(shared).eq(models));
-        if is_same && !self.rest.has_come(ctx) {
+        let with_tags = self.models.is_none() || self.rest.has_come(ctx);
+        if is_same && !with_tags {
             return None;
         }
-        self.rest.clear();
-        self.models = Some(model_folders(shared).cloned().collect());
-        self.models.clone()
+        if with_tags {
+            self.rest.clear();
+        }
+        let models: Vec<PathBuf> = model_folders(shared).cloned().collect();
+        self.models = Some(models.clone());
+        Some(DueLists { models, with_tags })
     }
 
     /// What is called once something in the folders is another.
@@ -122,9 +134,13 @@ impl ListFollower {
         self.watch.take()
     }
 
-    /// Follows what was read last. Returns the sentences that were not told yet.
-    pub(crate) fn follow(&mut self, watch: FolderWatch, unread: Vec<String>) -> Vec<String> {
+    /// Keeps the watch of what was read last.
+    pub(crate) fn keep_watch(&mut self, watch: FolderWatch) {
         self.watch = Some(watch);
+    }
+
+    /// Notes what could not be read of the tags. Returns the sentences that were not told yet.
+    pub(crate) fn note_unread(&mut self, unread: Vec<String>) -> Vec<String> {
         let new = unread.iter().filter(|sentence| !self.told.contains(sentence)).cloned().collect();
         self.told = unread;
         new

@@ -8,8 +8,8 @@ use crate::gui::workers::Worker;
 
 /// Has the lists read where that is due: call it once a frame.
 pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
-    let Some(models) = state.list_follower.due(context.shared, context.egui) else { return };
-    let folders = ListFolders { wildcards: state.wildcards.clone(), tags: state.tags.clone(), models };
+    let Some(due) = state.list_follower.due(context.shared, context.egui) else { return };
+    let folders = ListFolders { wildcards: state.wildcards.clone(), tags: state.tags.clone(), due };
     let (tell, before) = (state.list_follower.teller(context.egui), state.list_follower.take_watch());
     context.run(
         Worker::Files,
@@ -18,9 +18,14 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
             drop(before);
             read
         },
-        |ReadLists { lists, watch, unread }, features, context| {
-            features.create.word_lists = lists;
-            tell_unread(features.create.list_follower.follow(watch, unread), context);
+        |ReadLists { words, tags, watch }, features, context| {
+            let state = features.create;
+            state.word_lists.note_names(&words);
+            state.list_follower.keep_watch(watch);
+            if let Some((tags, unread)) = tags {
+                state.word_lists.tags = tags;
+                tell_unread(state.list_follower.note_unread(unread), context);
+            }
         },
     );
 }

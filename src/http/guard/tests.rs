@@ -167,7 +167,7 @@ fn a_token_is_needed_here_too_where_it_was_asked_for() {
 }
 
 /// What a browser that was paired with this host sends.
-fn kept(host: &str, token: &str) -> String {
+fn cookie_of(host: &str, token: &str) -> String {
     cookie(host, token).unwrap().split(';').next().unwrap().to_owned()
 }
 
@@ -175,9 +175,9 @@ fn kept(host: &str, token: &str) -> String {
 fn a_cookie_counts_for_our_own_page_and_for_nothing_that_another_page_sends() {
     const HOST: &str = "192.168.1.5:7860";
     const OWN: Option<&str> = Some("http://192.168.1.5:7860");
-    let (own, wrong) = (kept(HOST, TOKEN), kept(HOST, "0123456789abcdef0123456789abcdeX"));
+    let (own, wrong) = (cookie_of(HOST, TOKEN), cookie_of(HOST, "0123456789abcdef0123456789abcdeX"));
     let among = format!("theme=dark; {own}; atelier-8188=x");
-    let (elsewhere, plain, torn) = (kept("192.168.1.5:7861", TOKEN), format!("atelier-7860={TOKEN}"), format!("{own}="));
+    let (elsewhere, plain, torn) = (cookie_of("192.168.1.5:7861", TOKEN), format!("atelier-7860={TOKEN}"), format!("{own}="));
     let post = Head { cookie: Some(&own), ..remote() };
     let get = Head { method: "GET", path: "/sdcpp/v1/jobs", ..post };
     let table: Vec<(&str, Head<'_>, u16)> = vec![
@@ -225,7 +225,7 @@ fn a_cookie_counts_for_our_own_page_and_for_nothing_that_another_page_sends() {
         Verdict::Pass { owner, .. } => Some(owner.name().to_owned()),
         _ => None,
     };
-    let shared = kept(HOST, "a-token-that-many-share");
+    let shared = cookie_of(HOST, "a-token-that-many-share");
     assert_eq!([&own, &shared].map(|it| owner(it, &policy())), [Some("Anna".to_owned()), Some("guest 192.168.1.23".to_owned())]);
     assert_eq!(owner(&own, &Policy { tokens: Tokens::default(), ..policy() }), None, "it ends with its token");
 }
@@ -237,6 +237,6 @@ fn a_cookie_is_for_no_script_and_for_no_other_site_and_holds_any_token() {
     assert_eq!(rules, "Path=/; Max-Age=34560000; HttpOnly; SameSite=Strict");
     let value = pair.strip_prefix("atelier-80=").unwrap();
     assert!(value.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it)), "{value}");
-    assert_eq!(kept("[::1]:7861", TOKEN).split('=').next(), Some("atelier-7861"));
+    assert_eq!(cookie_of("[::1]:7861", TOKEN).split('=').next(), Some("atelier-7861"));
     assert_eq!(cookie("localhost:x", TOKEN), None);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::reply::{Answer, noted, timestamp};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
-use crate::http::head::Asked;
+use crate::http::head::QueryFields;
 use crate::http::hub::{JobView, now_ms};
 use crate::http::images::preview_text;
 use crate::http::json::Json;
@@ -28,7 +28,7 @@ pub(super) fn read_query(mut query: Fields) -> Result<bool, Failure> {
     query.finish().map(|_| is_skipped)
 }
 
-pub(super) async fn progress(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Asked(query): Asked) -> Answer {
+pub(super) async fn progress(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, QueryFields(query): QueryFields) -> Answer {
     let is_skipped = read_query(query)?;
     app.note_watching(&owner);
     let Some(job) = app.hub.current(&owner) else {

@@ -1,7 +1,7 @@
 //! The fields of `txt2img` and `img2img`.
 
 use atelier_core::canvas::{AreaFill, AreaSettings, PixelRect, StartFit, selection_bounds};
-use atelier_core::recipe::{ImageSource, Rgb8, Sampler, Seed, SeedBlend};
+use atelier_core::recipe::{Hires, ImageSource, Rgb8, Sampler, Seed, SeedBlend};
 use atelier_media::{ExportFormat, read_mask};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const UNCHOSEN_SAMPLERS: [Sampler; 2] = [Sampler::Euler, Sampler::EulerA];
 const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
 /// Factors of a second pass.
-const HIRES_SCALES: std::ops::RangeInclusive<f32> = 1.0..=4.0;
+const HIRES_SCALES: std::ops::RangeInclusive<f32> = Hires::SCALES.0..=Hires::SCALES.1;
 /// Fields of A1111's second pass, which have no effect where it is off.
 const HIRES_FIELDS: [&str; 12] = [
     "hr_upscaler",

@@ -707,7 +707,7 @@ impl Setting for Vec<Lora> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, tr!("core-loras"), MAX_FILES, reader.notes);
+        shorten(&mut stored, tr!("core-setting-loras"), MAX_FILES, reader.notes);
         let mut restore = |StoredLora { file, strength, encoder_strength, start, end }: StoredLora<F>| {
             let lora = Lora { encoder_strength, ..Lora::new(reader.find(RequiredFile::Lora, file)?, strength) };
             Some(Lora { start: start.unwrap_or(lora.start), end: end.unwrap_or(lora.end), ..lora })
@@ -729,7 +729,7 @@ impl Setting for Vec<PathBuf> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, tr!("core-embeddings"), MAX_FILES, reader.notes);
+        shorten(&mut stored, tr!("core-setting-embeddings"), MAX_FILES, reader.notes);
         stored.into_iter().filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
     }
 }
@@ -801,7 +801,7 @@ impl Setting for Vec<EarlierSteps> {
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        shorten(&mut stored, tr!("core-earlier-steps"), EarlierSteps::MAX, reader.notes);
+        shorten(&mut stored, tr!("core-setting-earlier_steps"), EarlierSteps::MAX, reader.notes);
         let restore = |steps: StoredSteps<F>| EarlierSteps {
             until_step: steps.until_step,
             picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),

@@ -124,15 +124,21 @@ pub(super) unsafe fn multiplies_as(tiles: &Kernels, other: &Kernels) -> bool {
     true
 }
 
-/// Words of two bfloat16 from -1 to 1.
-fn pairs(count: usize) -> Vec<u32> {
+/// Numbers of 24 bits in no order, the same each time.
+pub(crate) fn random_numbers() -> impl FnMut() -> u32 {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut number = || {
+    move || {
         // Marsaglia, "Xorshift RNGs", 2003.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        ((state >> 40) as f32 / 8_388_608.0 - 1.0).to_bits() >> 16
-    };
+        (state >> 40) as u32
+    }
+}
+
+/// Words of two bfloat16 from -1 to 1.
+fn pairs(count: usize) -> Vec<u32> {
+    let mut random = random_numbers();
+    let mut number = || (random() as f32 / 8_388_608.0 - 1.0).to_bits() >> 16;
     (0..count).map(|_| number() << 16 | number()).collect()
 }

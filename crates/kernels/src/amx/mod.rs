@@ -42,6 +42,7 @@ use std::sync::OnceLock;
 use crate::avx512_bf16;
 use crate::blocks::{LEFT_STRIDE, TILE_SIDE};
 use crate::table::{Kernels, Tile, TileRegisters};
+pub(crate) use detection::random_numbers;
 pub(crate) use int8::Int8;
 use tile_product::{Configuration, TILE_ROWS, TILE_VECTORS, TileProduct};
 

@@ -1,6 +1,6 @@
 //! The operations that the loops are written over.
 
-use super::layout::{Operands, WORDS, factor_words, shared_words, token_words};
+use super::layout::{Operands, WORDS, factor_words, panel_words, token_words};
 use super::quantise::Format;
 
 /// Registers of 32 bits a lane.
@@ -27,7 +27,9 @@ pub(super) trait Vectors {
 ///
 /// # Safety
 /// As of [`Vectors`].
-pub(super) trait Multiply: Vectors {
+pub(super) trait Multiply {
+    /// Columns at a time: at most 16.
+    const LANES: usize;
     /// Rows of activations at a time.
     const TOKENS: usize;
 
@@ -68,6 +70,7 @@ pub(super) trait Dot: Vectors {
 }
 
 impl<D: Dot> Multiply for D {
+    const LANES: usize = <D as Vectors>::LANES;
     const TOKENS: usize = 4;
 
     #[inline(always)]
@@ -78,7 +81,7 @@ impl<D: Dot> Multiply for D {
     #[inline(always)]
     unsafe fn multiply<const FORMAT: usize>(operands: &Operands) {
         let block_words = token_words(Format::ALL[FORMAT]);
-        let panel_words = (WORDS + shared_words(Format::ALL[FORMAT])) * D::LANES;
+        let panel_words = panel_words(Format::ALL[FORMAT], D::LANES);
         // SAFETY: as the caller promises.
         unsafe {
             let mut sums = [D::zeros(); 4];

@@ -12,8 +12,13 @@ pub(super) const fn token_words(format: Format) -> usize {
 }
 
 /// Factors of a block of weights, and its minimum.
-pub(super) const fn shared_words(format: Format) -> usize {
+const fn shared_words(format: Format) -> usize {
     format.factors().count() + format.factors().has_minimum() as usize
+}
+
+/// Words of a block of a panel of so many lanes.
+pub(super) const fn panel_words(format: Format, lanes: usize) -> usize {
+    (WORDS + shared_words(format)) * lanes
 }
 
 /// Words of values of a block that have one factor.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::dot::Multiply;
-use super::layout::{Operands, WORDS, shared_words, token_words};
+use super::layout::{Operands, WORDS, panel_words, token_words};
 use super::quantise::{self, BLOCK, Format, Scale};
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Thread};
@@ -38,6 +38,31 @@ pub struct Int8Product {
     pub depth: usize,
     /// Applied to the sums; its constants belong to the features.
     pub epilogue: Epilogue,
+}
+
+impl Int8Product {
+    /// A product of matrices whose rows lie side by side: tokens, features, depth.
+    ///
+    /// # Panics
+    /// If a matrix has another size.
+    #[must_use]
+    pub fn new(format: Format, [tokens, features, depth]: [usize; 3], weights: &[u8], activations: &[f32], out: &mut [f32]) -> Self {
+        let weights_stride = depth / format.values() * format.bytes();
+        assert_eq!([weights.len(), activations.len(), out.len()], [features * weights_stride, tokens * depth, tokens * features]);
+        Self {
+            weights: weights.as_ptr(),
+            weights_stride,
+            format,
+            activations: activations.as_ptr(),
+            activations_stride: depth,
+            out: out.as_mut_ptr(),
+            out_stride: features,
+            tokens,
+            features,
+            depth,
+            epilogue: Epilogue::NONE,
+        }
+    }
 }
 
 /// A thread's part, with the instructions of `M`.
@@ -94,7 +119,7 @@ unsafe fn compute_part<M: Multiply, const FORMAT: usize>(product: &Int8Product, 
     let block_words = token_words(Format::ALL[FORMAT]);
     let token_words = blocks * block_words;
     let tokens = rows.len().next_multiple_of(M::TOKENS);
-    let panel_words = (WORDS + shared_words(Format::ALL[FORMAT])) * M::LANES;
+    let panel_words = panel_words(Format::ALL[FORMAT], M::LANES);
     let panel = scratch::words(&scratch::BLOCKS, blocks * panel_words + tokens * token_words);
     // SAFETY: as the caller promises; the scratch holds a panel and all tokens.
     unsafe {
@@ -152,7 +177,7 @@ unsafe fn quantise_block<M: Multiply, const FORMAT: usize>(from: &[f32; BLOCK], 
     }
 }
 
-/// Unpacks the weights of at most [`Vectors::LANES`](super::dot::Vectors::LANES) columns: for each block the words of all lanes, then
+/// Unpacks the weights of at most [`Multiply::LANES`] columns: for each block the words of all lanes, then
 /// their factors, then their minima, negative. Lanes beyond the columns are zeros.
 ///
 /// # Safety
@@ -164,7 +189,7 @@ unsafe fn unpack_panel<M: Multiply, const FORMAT: usize>(product: &Int8Product, 
     for block in 0..product.depth / BLOCK {
         // SAFETY: as the caller promises.
         unsafe {
-            let to = panel.add(block * (WORDS + shared_words(Format::ALL[FORMAT])) * M::LANES);
+            let to = panel.add(block * panel_words(format, M::LANES));
             for lane in 0..M::LANES {
                 let mut values = [0; BLOCK];
                 let scale = if lane < columns.len() {

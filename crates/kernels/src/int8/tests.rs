@@ -3,7 +3,6 @@
 use super::instructions::Plain;
 use super::tiles::{Int8Registers, Products, Tiled, is_exact};
 use super::*;
-use crate::Epilogue;
 use crate::amx::{Int8, are_emulated, are_released};
 
 /// Bytes in no order.
@@ -29,19 +28,7 @@ fn products_by_tiles_are_those_of_plain_loops() {
             let run = |compute: unsafe fn(&Kernels, &Int8Product, Thread)| {
                 let mut out = vec![f32::NAN; tokens * features];
                 for index in 0..2 {
-                    let product = Int8Product {
-                        weights: weights.as_ptr(),
-                        weights_stride,
-                        format,
-                        activations: activations.as_ptr(),
-                        activations_stride: depth,
-                        out: out.as_mut_ptr(),
-                        out_stride: features,
-                        tokens,
-                        features,
-                        depth,
-                        epilogue: Epilogue::NONE,
-                    };
+                    let product = Int8Product::new(format, [tokens, features, depth], &weights, &activations, &mut out);
                     // SAFETY: the matrices have these sizes, and instructions are emulated.
                     unsafe { compute(&crate::scalar::KERNELS, &product, Thread { index, count: 2 }) };
                 }

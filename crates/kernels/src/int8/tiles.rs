@@ -5,10 +5,10 @@
 use std::marker::PhantomData;
 
 use super::dot::{Multiply, Vectors, store};
-use super::layout::{Operands, WORDS, factor_words, shared_words, token_words};
+use super::layout::{Operands, WORDS, factor_words, panel_words, token_words};
 use super::product::{Int8Product, compute};
 use super::quantise::Format;
-use crate::epilogue::Epilogue;
+use crate::amx::random_numbers;
 use crate::gemm::Thread;
 use crate::table::Kernels;
 
@@ -38,44 +38,8 @@ pub(crate) struct Products(pub(crate) [[i32; SIDE]; SIDE]);
 /// Vectors of 16 lanes beside tile registers.
 pub(super) struct Tiled<V, R>(PhantomData<(V, R)>);
 
-impl<V: Vectors, R> Vectors for Tiled<V, R> {
-    type Ints = V::Ints;
-    type Floats = V::Floats;
-    const LANES: usize = V::LANES;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u32) -> V::Ints {
-        // SAFETY: as the caller promises, in every function here.
-        unsafe { V::load(from) }
-    }
-    #[inline(always)]
-    unsafe fn splat(value: i32) -> V::Ints {
-        // SAFETY: see `load`.
-        unsafe { V::splat(value) }
-    }
-    #[inline(always)]
-    unsafe fn zeros() -> V::Floats {
-        // SAFETY: see `load`.
-        unsafe { V::zeros() }
-    }
-    #[inline(always)]
-    unsafe fn add_scaled(sums: V::Floats, products: V::Ints, weights: *const f32, activations: f32) -> V::Floats {
-        // SAFETY: see `load`.
-        unsafe { V::add_scaled(sums, products, weights, activations) }
-    }
-    #[inline(always)]
-    unsafe fn add_product(sums: V::Floats, weights: *const f32, activations: f32) -> V::Floats {
-        // SAFETY: see `load`.
-        unsafe { V::add_product(sums, weights, activations) }
-    }
-    #[inline(always)]
-    unsafe fn store(from: V::Floats, to: *mut f32) {
-        // SAFETY: see `load`.
-        unsafe { V::store(from, to) }
-    }
-}
-
 impl<V: Vectors, R: Int8Registers> Multiply for Tiled<V, R> {
+    const LANES: usize = V::LANES;
     const TOKENS: usize = SIDE;
 
     /// All of it: sums then need no start.
@@ -132,7 +96,7 @@ unsafe fn multiply_part<R: Int8Registers, const FORMAT: usize>(operands: &Operan
     // SAFETY: as the caller promises.
     unsafe {
         let left = operands.tokens.add(block * token_words(format) + part * words);
-        let right = operands.panel.add(block * panel_words(format) + part * words * SIDE);
+        let right = operands.panel.add(block * panel_words(format, SIDE) + part * words * SIDE);
         if index.is_multiple_of(2) {
             R::multiply::<false>(left, stride, right, even);
         } else {
@@ -152,7 +116,7 @@ unsafe fn add_part<V: Vectors, const FORMAT: usize>(sums: &mut [V::Floats; SIDE]
     let (block, part) = (index / factors, index % factors);
     // SAFETY: as the caller promises.
     unsafe {
-        let shared = operands.panel.add(block * panel_words(format) + WORDS * SIDE).cast::<f32>();
+        let shared = operands.panel.add(block * panel_words(format, SIDE) + WORDS * SIDE).cast::<f32>();
         let first = operands.tokens.add(block * token_words(format) + WORDS).cast::<f32>();
         for (row, sum) in sums.iter_mut().enumerate() {
             let token = first.add(row * operands.blocks * token_words(format));
@@ -165,11 +129,6 @@ unsafe fn add_part<V: Vectors, const FORMAT: usize>(sums: &mut [V::Floats; SIDE]
     }
 }
 
-/// Words of a block of a panel.
-const fn panel_words(format: Format) -> usize {
-    (WORDS + shared_words(format)) * SIDE
-}
-
 /// Products by `M` are those of the plain loops `P` to the last bit, with weights of each kind of
 /// factors, of all signs, and with more rows and columns than a tile.
 ///
@@ -180,14 +139,7 @@ pub(super) unsafe fn is_exact<M: Multiply, P: Multiply>(kernels: &Kernels) -> bo
     const TOKENS: usize = 18;
     const FEATURES: usize = 19;
     const DEPTH: usize = 512;
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut number = || {
-        // Marsaglia, "Xorshift RNGs", 2003.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as u32
-    };
+    let mut number = random_numbers();
     let activations: Vec<f32> = (0..TOKENS * DEPTH).map(|_| number() as f32 / 8_388_608.0 - 1.0).collect();
     // One factor, two, and one beside a minimum; where the high bytes of binary16 are.
     for (format, halves) in [(Format::Q8_0, &[1][..]), (Format::Q6K, &[209]), (Format::Q4K, &[1, 3])] {
@@ -198,19 +150,7 @@ pub(super) unsafe fn is_exact<M: Multiply, P: Multiply>(kernels: &Kernels) -> bo
                 block[at] &= 0xBF;
             }
         }
-        let product = |out: &mut [f32]| Int8Product {
-            weights: weights.as_ptr(),
-            weights_stride: DEPTH / format.values() * format.bytes(),
-            format,
-            activations: activations.as_ptr(),
-            activations_stride: DEPTH,
-            out: out.as_mut_ptr(),
-            out_stride: FEATURES,
-            tokens: TOKENS,
-            features: FEATURES,
-            depth: DEPTH,
-            epilogue: Epilogue::NONE,
-        };
+        let product = |out: &mut [f32]| Int8Product::new(format, [TOKENS, FEATURES, DEPTH], &weights, &activations, out);
         let [mut got, mut wanted] = [const { [0.0_f32; TOKENS * FEATURES] }; 2];
         // SAFETY: as the caller promises; the matrices have these sizes.
         unsafe {

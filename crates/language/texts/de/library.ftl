@@ -283,7 +283,6 @@ library-bitsandbytes-4-bits = mit bitsandbytes quantisiert (NF4 oder FP4)
 library-bitsandbytes-nf4 = mit bitsandbytes quantisiert (NF4)
 library-bitsandbytes-fp4 = mit bitsandbytes quantisiert (FP4)
 library-bitsandbytes-int8 = mit bitsandbytes quantisiert (INT8)
-library-size = Größe
 library-steps = Schritte
 library-guidance = Guidance
 library-sampler = Sampler

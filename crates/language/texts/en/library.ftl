@@ -279,7 +279,6 @@ library-bitsandbytes-4-bits = quantised by bitsandbytes (NF4 or FP4)
 library-bitsandbytes-nf4 = quantised by bitsandbytes (NF4)
 library-bitsandbytes-fp4 = quantised by bitsandbytes (FP4)
 library-bitsandbytes-int8 = quantised by bitsandbytes (INT8)
-library-size = Size
 library-steps = Steps
 library-guidance = Guidance
 library-sampler = Sampler

@@ -279,7 +279,6 @@ library-bitsandbytes-4-bits = bitsandbytesによる量子化（NF4またはFP4�
 library-bitsandbytes-nf4 = bitsandbytesによる量子化（NF4）
 library-bitsandbytes-fp4 = bitsandbytesによる量子化（FP4）
 library-bitsandbytes-int8 = bitsandbytesによる量子化（INT8）
-library-size = サイズ
 library-steps = ステップ
 library-guidance = ガイダンス
 library-sampler = サンプラー

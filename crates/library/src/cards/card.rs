@@ -295,7 +295,7 @@ impl ModelCard {
         let it = &self.defaults;
         let size = it.width.zip(it.height).map(|(width, height)| format!("{width} × {height}"));
         [
-            (tr!("library-size"), size),
+            (tr!("common-size"), size),
             (tr!("library-steps"), it.steps.map(|it| it.to_string())),
             (tr!("library-guidance"), it.cfg.map(|it| it.to_string())),
             (tr!("library-distilled-guidance"), it.distilled_guidance.map(|it| it.to_string())),

@@ -1,5 +1,6 @@
 //! Notices changes in folders, as the system tells them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use notify::event::{EventKind, ModifyKind};
@@ -61,12 +62,12 @@ impl FolderWatch {
         let config = Config::default().with_follow_symlinks(false);
         let mut watcher = RecommendedWatcher::new(told, config).ok();
         if let Some(watcher) = &mut watcher {
-            let missing = places.iter().filter(|place| !place.is_dir());
-            let parents = missing.filter_map(|place| place.ancestors().find(|it| it.is_dir()));
-            // Those that are watched as a whole come last: one may be the parent of another, too.
-            let whole = places.iter().map(PathBuf::as_path).filter(|place| place.is_dir());
-            let parents = parents.map(|folder| (folder, RecursiveMode::NonRecursive));
-            for (folder, mode) in parents.chain(whole.map(|folder| (folder, RecursiveMode::Recursive))) {
+            let (whole, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = places.iter().partition(|place| place.is_dir());
+            let parents = missing.into_iter().filter_map(|place| place.ancestors().find(|it| it.is_dir()));
+            // Each is watched once: several may have one parent, which may be watched as a whole too.
+            let mut folders: BTreeMap<&Path, RecursiveMode> = parents.map(|folder| (folder, RecursiveMode::NonRecursive)).collect();
+            folders.extend(whole.into_iter().map(|folder| (folder.as_path(), RecursiveMode::Recursive)));
+            for (folder, mode) in folders {
                 // What cannot be watched is read again at the next start.
                 let _ = watcher.watch(folder, mode);
             }

@@ -102,6 +102,9 @@ fn has_weights_of_invokeai(prompt: &str) -> bool {
 /// Keeps letters and words what the picture's program reads as no more than that.
 fn keep_letters(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
     let is_word = from.and_is_word || matches!(tool, Tool::ComfyUi | Tool::InvokeAi | Tool::Fooocus | Tool::SwarmUi | Tool::NovelAi);
+    if !is_word && !from.only_round_brackets {
+        return;
+    }
     let card = |model: &PictureModel| find(known.cards, ModelKind::Model, model.name.as_deref(), model.hash.as_deref()).ok();
     let family = from.model.as_ref().and_then(card).and_then(|card| Family::from_label(card.family.as_deref()?));
     // A model that is known to read neither `AND` nor `BREAK` has them as they are.

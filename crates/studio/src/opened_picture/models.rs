@@ -93,9 +93,11 @@ pub(super) fn find<'a>(
     let of_kind = || cards.iter().filter(move |card| card.kind == kind);
     let here = || of_kind().filter(|card| card.availability.is_ready());
     // The first of those that are equally near.
-    let named = here().filter(|card| has_name(card) && !is_other(card)).map(|card| (nearness(&card), card));
-    let named = named.reduce(|one, other| if other.0 > one.0 { other } else { one });
-    if let Some(card) = here().find(has_hash).or(named.map(|(_, card)| card)) {
+    let named = || {
+        let all = here().filter(|card| has_name(card) && !is_other(card)).map(|card| (nearness(&card), card));
+        all.reduce(|one, other| if other.0 > one.0 { other } else { one }).map(|(_, card)| card)
+    };
+    if let Some(card) = here().find(has_hash).or_else(named) {
         return Ok(card);
     }
     let offered = || of_kind().filter(|card| !card.availability.is_here());
