@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +18,11 @@ use crate::GalleryError;
 use crate::queue::DecodedRecipes;
 use crate::schema::STEPS;
 use crate::use_lock::UseLock;
+
+/// SQLite's setting of what is flushed, and its value: with a write-ahead log a power cut may take
+/// back the last transactions unless each is flushed, and a person's work is worth 3 ms.
+const SYNCHRONOUS: &str = "synchronous";
+const FLUSHED: &str = "full";
 
 /// Longest wait for another connection or process that writes.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
@@ -224,9 +230,7 @@ impl Database {
             }
         }
         connection.pragma_update(None, "journal_mode", "wal")?;
-        // With a write-ahead log the last transactions may be lost to a power cut unless each is
-        // flushed; a person's work is worth 3 ms.
-        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, SYNCHRONOUS, FLUSHED)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let is_new = migrate(&mut connection, path)?;
         let journals = path.parent().unwrap_or(Path::new(".")).join("gallery-journals");
@@ -269,6 +273,41 @@ impl Database {
         let result = change(&transaction)?;
         transaction.commit()?;
         Ok(result)
+    }
+
+    /// For changes that a power cut may take back, until the next one that is flushed: what is only
+    /// told, or is worked out again. An end of the process takes nothing back.
+    ///
+    /// # Errors
+    /// The database's.
+    pub(crate) fn unflushed(&mut self) -> Result<Unflushed<'_>, GalleryError> {
+        self.connection.pragma_update(None, SYNCHRONOUS, "normal")?;
+        Ok(Unflushed(self))
+    }
+}
+
+/// A database of which no transaction is flushed while this is there.
+pub(crate) struct Unflushed<'a>(&'a mut Database);
+
+impl Deref for Unflushed<'_> {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        self.0
+    }
+}
+
+impl DerefMut for Unflushed<'_> {
+    fn deref_mut(&mut self) -> &mut Database {
+        self.0
+    }
+}
+
+impl Drop for Unflushed<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.connection.pragma_update(None, SYNCHRONOUS, FLUSHED) {
+            tracing::warn!("a power cut may take back the last changes of the index: {error}");
+        }
     }
 }
 

@@ -34,8 +34,9 @@ impl Database {
                 trouble = Some(GalleryError::file(path, error));
             }
         };
-        // The transaction also keeps other processes from writing to the same journals.
-        self.write(|transaction| {
+        // The transaction also keeps other processes from writing to the same journals. One that a power
+        // cut takes back has its lines written once more.
+        self.unflushed()?.write(|transaction| {
             // What is still to be read from there is not overwritten.
             if !is_restoration_due(transaction)?
                 && let Err(error) = collections(transaction)?.write(&Collections::path(&journals))

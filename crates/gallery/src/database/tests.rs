@@ -226,3 +226,23 @@ fn the_database_and_all_beside_it_are_their_owners_alone() {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
 }
+
+#[test]
+fn all_but_what_may_be_lost_is_flushed_also_after_a_change_that_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut database, _) = Database::open(&folder.path().join("gallery.sqlite")).unwrap();
+    let flushed = |database: &Database| database.connection().query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0)).unwrap();
+    const FULL: i64 = 2;
+    assert_eq!(flushed(&database), FULL);
+    let seen = database.unflushed().unwrap().write(|transaction| {
+        transaction.execute("INSERT INTO board (name) VALUES ('lakes')", [])?;
+        Ok(transaction.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0))?)
+    });
+    assert_eq!((seen.unwrap(), flushed(&database)), (1, FULL));
+    let failed: Result<(), GalleryError> = database.unflushed().unwrap().write(|_| Err(GalleryError::PathIsNoText("a".into())));
+    assert!(failed.is_err());
+    assert_eq!(flushed(&database), FULL);
+    // Another connection reads what was not flushed.
+    let (other, _) = Database::open(&folder.path().join("gallery.sqlite")).unwrap();
+    assert_eq!(other.connection().query_row("SELECT name FROM board", [], |row| row.get::<_, String>(0)).unwrap(), "lakes");
+}

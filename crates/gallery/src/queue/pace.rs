@@ -34,7 +34,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn record_pace(&mut self, model: &str, device: &str, pace: &Pace) -> Result<(), GalleryError> {
-        self.write(|transaction| {
+        self.unflushed()?.write(|transaction| {
             transaction.execute(
                 "INSERT INTO pace (model, device, step_secs, decode_secs, start_secs) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (model, device) DO UPDATE SET step_secs = step_secs + ?6 * (excluded.step_secs - step_secs),

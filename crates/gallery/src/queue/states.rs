@@ -26,12 +26,13 @@ pub enum JobOutcome {
 }
 
 impl Database {
-    /// Hands a waiting job to the engine. Returns false where it does not wait any more.
+    /// Hands a waiting job to the engine. Returns false where it does not wait any more. Flushed by
+    /// [`Self::begin_job`], which comes before the engine computes.
     ///
     /// # Errors
     /// If the database cannot be written to.
     pub fn start_job(&mut self, id: QueuedJobId) -> Result<bool, GalleryError> {
-        self.change_jobs(|transaction| {
+        self.unflushed()?.change_jobs(|transaction| {
             let change = "UPDATE job SET state = 'running', attempts = attempts + 1, began_ms = NULL, reason = NULL, cancel_requested = 0
                           WHERE id = ?1 AND state = 'waiting'";
             Ok(transaction.execute(change, [id.0])? > 0)
@@ -54,12 +55,12 @@ impl Database {
         })
     }
 
-    /// Notes the step of a running job.
+    /// Notes the step of a running job. After a power cut it may be an earlier one.
     ///
     /// # Errors
     /// If the database cannot be written to.
     pub fn note_step(&mut self, id: QueuedJobId, step: StepProgress) -> Result<(), GalleryError> {
-        self.change_jobs(|transaction| {
+        self.unflushed()?.change_jobs(|transaction| {
             transaction.execute(
                 "UPDATE job SET progress_picture = ?2, progress_step = ?3, progress_steps = ?4 WHERE id = ?1 AND state = 'running'",
                 params![id.0, step.picture, step.done, step.total],
