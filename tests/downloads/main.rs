@@ -126,7 +126,7 @@ impl Home {
         found
     }
 
-    /// The first event that this accepts; those before it are left out.
+    /// The first event that this accepts; those before it are lost, ends of other jobs among them.
     fn wait<T>(&self, mut accept: impl FnMut(&Event) -> Option<T>) -> T {
         loop {
             let event = self.queue().next_within(LIMIT).expect("nothing happens any longer");

@@ -1,7 +1,7 @@
 //! The queue: order, pausing, going on after a restart, sharing files, a full disk, archives.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -167,33 +167,41 @@ fn a_file_that_is_there_is_not_fetched_and_one_that_is_not_ours_is_put_aside() {
 
 #[test]
 fn a_full_disk_pauses_before_and_during_and_loses_nothing() {
+    // Stands for a disk that does not tell how much is free.
+    const UNKNOWN: u64 = u64::MAX;
     let server = Server::start();
     let free = Arc::new(AtomicU64::new(BYTES as u64 - 1));
-    let events = Arc::clone(&free);
-    let home = Home::new(|options| options.free_space = Arc::new(move |_| Ok(events.load(Ordering::SeqCst))));
+    let told = Arc::clone(&free);
+    let home = Home::new(|options| {
+        options.free_space = Arc::new(move |_| match told.load(Ordering::SeqCst) {
+            UNKNOWN => Err(io::ErrorKind::Unsupported.into()),
+            bytes => Ok(bytes),
+        });
+    });
     let body = noise(6, BYTES);
     server.file("/f", &body, []);
     home.queue().add(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     let why = paused(&home, "a");
     assert_eq!(why, PauseReason::DiskFull { needed: BYTES as u64, free: BYTES as u64 - 1 });
     assert!(why.sentence().contains("Free some space"), "{}", why.sentence());
+    // Once there is room it goes on by itself, so its end is waited for before another job's
+    // events are.
+    free.store(1 << 40, Ordering::SeqCst);
+    home.end("a").unwrap();
+    assert_eq!(home.read("a/f"), body);
     // Room for the beginning of a large file; a look at the disk on the way stops it.
     let large = noise(7, 80 << 20);
-    let events = Arc::clone(&free);
     server.file("/large", &large, [Fault::Hold(30 << 20)]);
-    free.store(u64::MAX, Ordering::SeqCst);
     home.queue().add(job("large", vec![known(server.at("/large"), "f", &large)])).unwrap();
-    server.wait_for(1 << 20, || false);
-    // The file cannot be past that look before there is no room.
-    events.store(1 << 20, Ordering::SeqCst);
+    home.wait_for_bytes("large", 1 << 20);
+    // The file is past the look at its start, and cannot be past the next one.
+    free.store(1 << 20, Ordering::SeqCst);
     server.release();
     assert!(matches!(paused(&home, "large"), PauseReason::DiskFull { needed, free } if needed <= 16 << 20 && free == 1 << 20));
-    events.store(u64::MAX, Ordering::SeqCst);
-    for id in ["a", "large"] {
-        home.queue().resume(id).unwrap();
-        home.end(id).unwrap();
-    }
-    assert_eq!(home.read("a/f"), body);
+    // A disk that does not tell is never found to have room: a person lets the job go on.
+    free.store(UNKNOWN, Ordering::SeqCst);
+    home.queue().resume("large").unwrap();
+    home.end("large").unwrap();
     assert!(home.read("large/f") == large);
     let resumed = server.seen("/large").last().unwrap().from().unwrap();
     assert!(resumed >= 64 << 20, "{resumed}");
