@@ -28,8 +28,8 @@ use crate::screen::{Area, Screen};
 
 /// Longest time until the program opens its window.
 const START: Duration = Duration::from_mins(1);
-/// Longest time until a control appears, or comes to rest, before a click.
-const CONTROL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest time until a control appears, or comes to rest, before a click, on a busy machine.
+const CONTROL_TIMEOUT: Duration = Duration::from_mins(2);
 /// Time between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
@@ -47,6 +47,8 @@ pub(crate) struct Control {
     pub(crate) enabled: bool,
     /// State of a switch; `None` where it is no switch.
     pub(crate) on: Option<bool>,
+    /// Keys go to it.
+    pub(crate) has_keyboard: bool,
 }
 
 /// A free port of a loopback address that no other window has. Between asking and use a port of
@@ -226,7 +228,14 @@ impl Desktop {
 
     /// Replaces what the text field of this name holds, and waits until it holds the new text.
     pub(crate) fn fill(&mut self, name: &str, text: &str) -> Result<()> {
-        self.click(name)?;
+        let has_keyboard = |it: &Control| it.name == name && it.has_keyboard;
+        if self.find_by(has_keyboard)?.is_none() {
+            self.click(name)?;
+            // Keys that come in one frame with the click are taken before it: nothing is selected.
+            self.wait(&format!("the keyboard in \u{201c}{name}\u{201d}"), CONTROL_TIMEOUT, |it| it.find_by(has_keyboard))?;
+            // A frame more, which sees the button go up.
+            self.controls()?;
+        }
         self.press("ctrl+a")?;
         self.type_text(text)?;
         self.wait(&format!("{text:?} in \u{201c}{name}\u{201d}"), CONTROL_TIMEOUT, |it| Ok(it.find(name)?.filter(|it| it.value == text)))?;
@@ -243,6 +252,8 @@ impl Desktop {
     pub(crate) fn screenshot(&mut self, path: &Path) -> Result<RgbImage> {
         let mut last = None;
         let image = self.wait("a screen that has come to rest", CONTROL_TIMEOUT, |it| {
+            // The program answers with a frame: however long that takes, two looks see two frames.
+            it.controls()?;
             let now = it.shot()?;
             let resting = last.as_ref() == Some(&now);
             last = Some(now.clone());
@@ -431,15 +442,16 @@ pub(crate) fn controls_of(tree: &TreeUpdate, pixels_per_point: f32) -> Vec<Contr
         own(it).or(labelled).or_else(|| it.placeholder().map(str::to_owned)).unwrap_or_default()
     };
     let scale = |length: f64| (length * f64::from(pixels_per_point)).max(0.0) as u32;
-    let control = |it: &Node| Control {
+    let control = |id: NodeId, it: &Node| Control {
         name: name(it),
         role: it.role(),
         area: it.bounds().map(|at| Area { x: scale(at.x0), y: scale(at.y0), width: scale(at.x1 - at.x0), height: scale(at.y1 - at.y0) }),
         value: it.value().map(str::to_owned).or_else(|| it.numeric_value().map(|number| number.to_string())).unwrap_or_default(),
         enabled: !it.is_disabled(),
         on: it.toggled().map(|toggled| toggled == Toggled::True),
+        has_keyboard: id == tree.focus,
     };
-    tree.nodes.iter().map(|(_, node)| control(node)).filter(|it| !it.name.is_empty() || !it.value.is_empty()).collect()
+    tree.nodes.iter().map(|(id, node)| control(*id, node)).filter(|it| !it.name.is_empty() || !it.value.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -475,5 +487,17 @@ mod tests {
         let controls = controls_of(&tree(vec![field, Node::new(Role::GenericContainer)]), 1.0);
         assert_eq!(controls.len(), 1);
         assert_eq!((controls[0].name.as_str(), controls[0].enabled), ("Search", false));
+    }
+
+    #[test]
+    fn of_two_fields_the_one_that_keys_go_to_is_known() {
+        let fields = ["Prompt", "Negative prompt"].map(|name| {
+            let mut field = Node::new(Role::MultilineTextInput);
+            field.set_label(name);
+            field
+        });
+        let focused = TreeUpdate { focus: NodeId(1), ..tree(fields.into()) };
+        let keyboards: Vec<bool> = controls_of(&focused, 1.0).iter().map(|it| it.has_keyboard).collect();
+        assert_eq!(keyboards, [false, true]);
     }
 }
