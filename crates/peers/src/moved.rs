@@ -156,9 +156,9 @@ mod tests {
         Network::ThisComputer { port: socket.local_addr().unwrap().port() }
     }
 
-    /// An address at which nobody is.
+    /// An address at which nobody is: a port that no listener of another test is ever given.
     fn nobody() -> SocketAddr {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 9))
     }
 
     fn kept_at(address: SocketAddr, folder: &Path) -> (KeptStudio, std::path::PathBuf) {
