@@ -39,7 +39,8 @@ fn a_server_that_stops_sending_is_left_and_asked_again() {
     let server = Server::start();
     let body = noise(8, BYTES);
     server.file("/f", &body, [Fault::Stall(50_000), Fault::Stall(0), Fault::Stall(100)]);
-    let home = Home::new(|options| options.retry_policy.stall = Duration::from_millis(300));
+    // Longer than a busy machine lets a thread of the server wait: each stall is one of the three.
+    let home = Home::new(|options| options.retry_policy.stall = Duration::from_secs(1));
     home.run(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     assert_eq!((home.read("a/f"), server.sent()), (body, BYTES as u64));
     assert_eq!(server.seen("/f").iter().map(|it| it.from().unwrap_or(0)).collect::<Vec<_>>(), [0, 50_000, 50_000, 50_100]);

@@ -303,7 +303,8 @@ fn a_megabyte_of_anything_takes_little_time_and_depth() {
         let expansion = prompt.expand(&mut Draw::of_picture(Seed(1)), &wide);
         assert!(expansion.prompt.len() <= 1_000_000 + 100);
         assert_eq!(prompt.print(), text, "{unit}");
-        assert!(began.elapsed().as_secs() < 20, "{unit}: {:?}", began.elapsed());
+        // All units together take some seconds; work that is quadratic in the text takes many minutes.
+        assert!(began.elapsed().as_secs() < 120, "{unit}: {:?}", began.elapsed());
     }
     let said = Prompt::parse(&"{9$$__wide__}".repeat(1000)).expand(&mut Draw::of_picture(Seed(1)), &wide);
     assert!(said.prompt.len() <= crate::recipe::ROWS.prompt.limits * 4 && said.faults.iter().any(|it| it.kind == FaultKind::TooLong));

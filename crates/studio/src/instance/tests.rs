@@ -112,7 +112,7 @@ fn who_comes_while_the_program_ends_is_not_sent_away_with_nothing_and_opens_itse
     assert!(matches!(claim_now(), Claim::Beside));
     // The person was asked and stays.
     instance.set_taking_files(true);
-    assert!(matches!(claim_now(), Claim::HandedOver));
+    assert!(matches!(claim(folder.path(), &files(folder.path())), Claim::HandedOver));
     assert_eq!(mailbox.next_within(LONG), Some(Handover { files: files(folder.path()) }));
     instance.set_taking_files(false);
     let data = folder.path().to_owned();
