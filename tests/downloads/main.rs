@@ -1,6 +1,6 @@
 //! Downloads against a server that misbehaves on purpose.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod connection;
 mod faults;
@@ -129,7 +129,8 @@ impl Home {
     /// The first event that this accepts; those before it are lost, ends of other jobs among them.
     fn wait<T>(&self, mut accept: impl FnMut(&Event) -> Option<T>) -> T {
         loop {
-            let event = self.queue().next_within(LIMIT).expect("nothing happens any longer");
+            let event = self.queue().next_within(LIMIT);
+            let event = event.unwrap_or_else(|| panic!("nothing happens any longer: {:?}", self.queue().snapshot()));
             if let Some(accepted) = accept(&event) {
                 return accepted;
             }

@@ -8,8 +8,9 @@ use atelier_peers::{Announcement, Browser, KeptStudios, Network, StudioAddress, 
 use crate::gui::studios::state::Answer;
 use crate::gui::tests::*;
 
-/// Where windows of other tests look: a port that nobody announces anything at.
-pub(super) const NETWORK: Network = Network::ThisComputer { port: 45_363 };
+/// Where windows of other tests look: a port that nobody announces anything at, below those that
+/// systems give to whoever asks for any.
+pub(super) const NETWORK: Network = Network::ThisComputer { port: 30_363 };
 
 /// A port that nobody has: another run of these tests may be under way.
 fn free_port() -> u16 {
