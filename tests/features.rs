@@ -109,8 +109,15 @@ const VOCABULARIES: [(&str, &str); 2] = [("token_embedding.weight", "clip_g"), (
 /// it.
 const TOKEN_A: u64 = 320;
 
-/// Writes an embedding of the vectors that a model's vocabularies have for these tokens.
-fn embedding_of_tokens(path: &Path, model: &Path, tokens: &[u64]) {
+/// A number of 16 bits in 32.
+fn widened(bits: u16) -> f32 {
+    let magnitude = f32::from_bits(u32::from(bits & 0x7fff) << 13) * 2f32.powi(112);
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// Writes an embedding of the vectors that a model's vocabularies have for these tokens, in their
+/// type or in the wider one.
+fn embedding_of_tokens(path: &Path, model: &Path, tokens: &[u64], is_wide: bool) {
     let header = atelier_library::read_header(model).unwrap();
     let (mut entries, mut data) = (serde_json::Map::new(), Vec::new());
     let is_xl = header.tensors.iter().any(|it| it.name.starts_with("conditioner."));
@@ -124,10 +131,14 @@ fn embedding_of_tokens(path: &Path, model: &Path, tokens: &[u64]) {
             file.seek(SeekFrom::Start(vocabulary.offset + token * width * 2)).unwrap();
             let mut row = vec![0; width as usize * 2];
             file.read_exact(&mut row).unwrap();
+            if is_wide {
+                row = row.as_chunks().0.iter().flat_map(|it| widened(u16::from_le_bytes(*it)).to_le_bytes()).collect();
+            }
             data.extend(row);
         }
         let name = if is_xl { name } else { "emb_params" };
-        entries.insert(name.into(), json!({ "dtype": "F16", "shape": [tokens.len(), width], "data_offsets": [start, data.len()] }));
+        let dtype = if is_wide { "F32" } else { "F16" };
+        entries.insert(name.into(), json!({ "dtype": dtype, "shape": [tokens.len(), width], "data_offsets": [start, data.len()] }));
     }
     let header = serde_json::Value::Object(entries).to_string();
     let length = (header.len() as u64).to_le_bytes();
@@ -141,13 +152,16 @@ fn an_embedding_of_a_words_own_vectors_gives_the_bytes_of_the_word() {
         let dir = folder(&format!("{name}-reading"));
         let files = written(families::reading(name), &dir);
         let path = dir.join("zebrane.safetensors");
-        let embed = |tokens: &[u64]| embedding_of_tokens(&path, files.get(FileRole::Model).unwrap(), tokens);
+        let model = files.get(FileRole::Model).unwrap();
+        let embed = |tokens: &[u64]| embedding_of_tokens(&path, model, tokens, false);
         let plain = |prompt: &str| Recipe { files: files.clone(), prompt: prompt.into(), ..of_zeros() };
         let with = |prompt: &str| Recipe { embeddings: vec![path.clone()], ..plain(prompt) };
         let pixels = |recipe: &Recipe| it.run(recipe).pixels().to_vec();
         embed(&[TOKEN_A]);
         let a = pixels(&plain("photo of a"));
         assert_eq!(pixels(&with("photo of Zebrane")), a, "{name}");
+        embedding_of_tokens(&path, model, &[TOKEN_A], true);
+        assert_eq!(pixels(&with("photo of zebrane")), a, "{name}: in numbers of 32 bits");
         assert_ne!(pixels(&plain("photo of zebrane")), a, "{name}: a word like any other without the embedding");
         assert_eq!(pixels(&with("photo of (embedding:zebrane:1.3)")), pixels(&plain("photo of (a:1.3)")), "{name}");
         // Another file of the same name is another embedding, also for what was encoded before.

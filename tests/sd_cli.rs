@@ -107,7 +107,8 @@ const OF_CONTROL: [&str; 3] = [
     "--control-image INIT --steps 1 --canny",
     "--control-image INIT --steps 1 --control-net-cpu",
 ];
-/// With the pictures of a person, whose LoRA sd-cli merges by itself.
+/// With the pictures of a person. sd-cli merges the PhotoMaker's LoRA by itself, Atelier where that
+/// is asked for.
 const OF_PERSON: [&str; 3] = [
     "-p 'a woman img by a lake' --pm-id-images-dir FACES --steps 2 --lora-apply-mode at_runtime",
     "-p 'a woman img by a lake' --pm-id-images-dir FACES --steps 2 --lora-apply-mode immediately",
@@ -262,6 +263,8 @@ impl Paths {
         for (name, blue) in [("a.png", 20), ("b.png", 200)] {
             image::RgbImage::from_fn(224, 224, |x, y| image::Rgb([x as u8, y as u8, blue])).save(faces.join(name)).unwrap();
         }
+        // In numbers of 32 bits: sd-cli reads those of 16 as if they had 32, two in one, and on behind
+        // their end. Atelier widens them (`tests/features.rs`).
         families::embedding().write(&embeddings.join("misty.safetensors")).unwrap();
         let loras = tiny::lora(folder, &tiny::Options::default()).unwrap().parent().unwrap().to_owned();
         let upscaler = tiny::upscaler(folder, 2, 1).unwrap();

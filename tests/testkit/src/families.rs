@@ -446,11 +446,11 @@ pub fn flux(inputs: usize, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> 
     Ok(vec![("diffusion", draft(&module.0)), ("clip_l", clip_l(dir)?), ("taesd", draft(&autoencoder_tensors(16)))])
 }
 
-/// An embedding (textual inversion) for SD1.5.
+/// An embedding (textual inversion) for SD1.5, in numbers of 32 bits as most are.
 #[must_use]
 pub fn embedding() -> Draft {
     let mut tensors = Tensors::default();
-    tensors.weight("emb_params", &[4, 768], Kind::F16, 1.0);
+    tensors.weight("emb_params", &[4, 768], Kind::F32, 1.0);
     Draft::new(Container::Safetensors, &tensors, &[])
 }
 
