@@ -57,13 +57,23 @@ pub(in crate::cli) fn find_loras(
 }
 
 /// The embeddings in this folder that one of the prompts names.
+///
+/// # Errors
+/// A folder that cannot be read, or a named embedding that sd-cli reads and Atelier does not.
 pub(in crate::cli) fn find_embeddings(folder: &Path, prompts: &[&str]) -> Result<Vec<PathBuf>, UsageError> {
     let entries = fs::read_dir(folder).map_err(|error| {
         Problem::new(format!("The folder {} cannot be read: {error}.", folder.display()), "Choose another folder with --embd-dir.")
     })?;
-    let is_model = |path: &Path| path.extension().is_some_and(|it| it == "safetensors" || it == "gguf");
-    let is_named = |path: &Path| prompts.iter().any(|prompt| names_embedding(prompt, &embedding_word(path)));
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_model(path) && is_named(path)).collect();
+    let ends = |path: &Path, endings: &[&str]| path.extension().is_some_and(|it| endings.iter().any(|ending| it == *ending));
+    let is_named = |path: &PathBuf| prompts.iter().any(|prompt| names_embedding(prompt, &embedding_word(path)));
+    let (mut found, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.flatten().map(|entry| entry.path()).filter(is_named).partition(|path| ends(path, &["safetensors", "gguf"]));
+    let is_found = |path: &Path| found.iter().any(|it| embedding_word(it).eq_ignore_ascii_case(&embedding_word(path)));
+    if let Some(pickle) = others.iter().find(|path| ends(path, &["pt"]) && !is_found(path)) {
+        let name = pickle.file_name().unwrap_or_default().display();
+        let hint = "Save it as .safetensors, or leave its word out of the prompt.";
+        return Err(Problem::new(format!("The prompt names the embedding {name}, a pickle, which Atelier does not open."), hint).into());
+    }
     found.sort();
     Ok(found)
 }

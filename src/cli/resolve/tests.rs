@@ -961,7 +961,7 @@ fn a_pickle_is_opened_only_where_the_person_agreed() {
 #[test]
 fn of_a_folder_of_embeddings_those_that_a_prompt_names_are_used() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["Fog.safetensors", "ink.safetensors", "rain.gguf", "fog.txt"] {
+    for name in ["Fog.safetensors", "ink.safetensors", "rain.gguf", "fog.txt", "fog.pt", "snow.pt"] {
         std::fs::write(folder.path().join(name), "x").unwrap();
     }
     let path = folder.path().to_str().unwrap();
@@ -969,6 +969,10 @@ fn of_a_folder_of_embeddings_those_that_a_prompt_names_are_used() {
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     let names: Vec<_> = recipe.embeddings.iter().map(|it| it.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["Fog.safetensors", "rain.gguf"]);
+    let refused = job(&["generate", "-m", "m.gguf", "-p", "snow", "--embd-dir", path]).unwrap_err().to_string();
+    assert!(refused.starts_with("The prompt names the embedding snow.pt, a pickle"), "{refused}");
+    let pasted = format!("sd-cli -m m.gguf -p 'a lake' -n snow --embd-dir '{path}'");
+    assert_eq!(job(&["generate", "--from-command", &pasted]).unwrap_err().to_string(), refused);
     let nowhere = folder.path().join("none");
     assert!(job(&["generate", "-m", "m.gguf", "-p", "fog", "--embd-dir", nowhere.to_str().unwrap()]).is_err());
 }
