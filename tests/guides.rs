@@ -13,11 +13,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use atelier_core::placement::{Module, Phase};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, ModelFiles, Person, Preprocessor, Recipe, Rgb8, Seed};
+use atelier_core::recipe::{
+    ControlImage, FileRole, ImageSource, InitImage, LoraMode, ModelFiles, Person, Preprocessor, Recipe, Rgb8, Seed,
+};
 use atelier_engine::{End, Event, JobPhase, read_control};
 use support::alone::Alone;
 use support::engine::Said;
-use support::{family, folder, of_zeros, picture, placed, recipe, written};
+use support::{distance, family, folder, of_zeros, picture, placed, recipe, written};
 use testkit::families;
 
 fn alone() -> Alone {
@@ -275,6 +277,23 @@ fn a_photomaker_brings_the_person_of_its_pictures_into_the_picture() {
     let elsewhere = it.run(&elsewhere);
     assert_eq!(elsewhere.pixels(), ann, "encoded anew, on a device of its own");
     assert!(elsewhere.used("GPU0") && !elsewhere.used("GPU1"), "{:?}", elsewhere.peaks());
+}
+
+/// Merged, its changes are rounded elsewhere than at run time, which is a little of what they make
+/// of the picture.
+#[test]
+fn the_lora_of_a_photomaker_is_merged_where_that_is_asked_for_and_can_be() {
+    let it = alone();
+    let run = |lora_mode, memory_map| it.run(&Recipe { lora_mode, memory_map, ..with_person(&[1]) });
+    let says_at_runtime = |said: &Said| said.begin().notes.iter().any(|note| note.starts_with("LoRAs are applied at run time"));
+    let at_runtime = run(LoraMode::AtRuntime, false);
+    let merged = run(LoraMode::Immediately, false);
+    let rounded = distance(merged.pixels(), at_runtime.pixels());
+    assert!(rounded > 0.0 && rounded < 2.0, "{rounded}");
+    assert_eq!(run(LoraMode::AtRuntime, false).pixels(), at_runtime.pixels(), "it is taken out");
+    let mapped = run(LoraMode::Immediately, true);
+    assert_eq!(mapped.pixels(), at_runtime.pixels());
+    assert_eq!([&at_runtime, &merged, &mapped].map(says_at_runtime), [false, false, true]);
 }
 
 #[test]

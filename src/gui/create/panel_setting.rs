@@ -64,7 +64,7 @@ impl Shown {
             Self::Always => return Ok(()),
             Self::Used(setting) => (setting.is_set(recipe) || shared.uses(setting), tr!("create-the-chosen-model-has")),
             Self::KnownUse(setting) => (setting.is_set(recipe) || shared.is_known_to_use(setting), tr!("create-the-chosen-model-is")),
-            Self::Loras => (!recipe.loras.is_empty() || recipe.lora_mode != LoraMode::Auto, tr!("create-choose-a-lora-first")),
+            Self::Loras => (recipe.has_any_lora() || recipe.lora_mode != LoraMode::Auto, tr!("create-choose-a-lora-first")),
             // A model that reads the picture itself has no ControlNet.
             Self::Control if shared.next.reads_control() => (false, tr!("create-the-chosen-model-has")),
             Self::Control => (recipe.control.is_some(), tr!("create-choose-a-control-picture")),

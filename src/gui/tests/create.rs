@@ -873,7 +873,10 @@ fn a_setting_whose_row_is_not_drawn_says_what_it_needs() {
     }
     ask_palette(&mut studio, "bake");
     assert!(studio.sees("Choose a LoRA first.") && studio.app().state.create.wanted_setting.is_none());
+    studio.app_mut().state.shared.next.recipe.files.set(FileRole::Photomaker, "/m/pm.safetensors");
+    assert_eq!(show("LoRAs").enabled(&studio.app().state), Ok(()), "a PhotoMaker brings one along");
     let next = &mut studio.app_mut().state.shared.next;
+    next.recipe.files.remove(FileRole::Photomaker);
     next.recipe.loras = vec![Lora::new("/l/ink.safetensors".into(), 1.0)];
     next.recipe.vae_format = Some(atelier_core::recipe::VaeFormat::Flux);
     studio.harness.run_ok();

@@ -32,8 +32,8 @@ std::vector<ModelManager::LoraSpec> merged_loras(const std::vector<ModelManager:
     std::vector<ModelManager::LoraSpec> merged;
     for (ModelManager::LoraSpec lora : loras) {
         if (is_merged(lora)) {
-            // The prefix is not used for them.
-            lora.tensor_name_prefix_filter = current_job()->lora_key();
+            // Their tensors are told by their module. A PhotoMaker's LoRA has a prefix of its own, whether there are others or not.
+            lora.tensor_name_prefix_filter += current_job()->lora_key();
             lora.required                  = true;
             merged.push_back(std::move(lora));
         }

@@ -15,7 +15,7 @@ namespace atelier {
 // What a LoRA's changes of text encoders, or of other modules, are multiplied by. `strength` is that of other modules.
 float lora_strength(const std::string& path, bool is_encoder, float strength);
 
-// The LoRAs of these that are merged, as the manager of weights compares them: other files of the same names are others.
+// The LoRAs of these that are merged, a PhotoMaker's too, as the manager of weights compares them: other files of the same names are others.
 std::vector<ModelManager::LoraSpec> merged_loras(const std::vector<ModelManager::LoraSpec>& loras);
 // The LoRAs of these that are not.
 std::vector<ModelManager::LoraSpec> unmerged_loras(const std::vector<ModelManager::LoraSpec>& loras);

@@ -34,18 +34,23 @@ impl LoraMode {
 }
 
 impl Recipe {
+    /// True where a LoRA acts: one that is chosen, or that of a `PhotoMaker`.
+    #[must_use]
+    pub fn has_any_lora(&self) -> bool {
+        !self.loras.is_empty() || self.has_photomaker()
+    }
+
     /// True where the changes of LoRAs become a part of the diffusion module's weights. Those of few
     /// bits are left alone: small changes would be rounded away. `has_few_bits`: the weights of the
     /// model's files have.
     #[must_use]
     pub fn merges_loras(&self, has_few_bits: bool) -> bool {
-        if self.loras.is_empty() {
-            return false;
-        }
         match self.lora_mode {
             // Files that are mapped into memory cannot be changed there.
-            LoraMode::Immediately => !self.memory_map,
+            LoraMode::Immediately => self.has_any_lora() && !self.memory_map,
             LoraMode::AtRuntime => false,
+            // What merging gains was measured with chosen ones.
+            LoraMode::Auto if self.loras.is_empty() => false,
             LoraMode::Auto => {
                 let stays = self.placement.max_vram.is_empty() && self.placement.params_backend.is_empty();
                 let is_plain = !has_few_bits && self.weight_type.is_none() && self.tensor_type_rules.is_empty();
@@ -61,7 +66,7 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::{PlacementText, TensorType};
+    use crate::recipe::{FileRole, PlacementText, TensorType};
 
     #[test]
     fn loras_are_merged_for_many_pictures_where_nothing_is_lost() {
@@ -83,5 +88,20 @@ mod tests {
         }
         let one = Recipe { lora_mode: LoraMode::Immediately, batch_count: 1, placement: offloaded, ..many.clone() };
         assert!(one.merges_loras(true) && !Recipe { memory_map: true, ..one }.merges_loras(true));
+    }
+
+    #[test]
+    fn the_lora_of_a_photomaker_is_merged_where_that_is_asked_for() {
+        let mut recipe = Recipe { batch_count: LoraMode::MERGED_FROM, lora_mode: LoraMode::Immediately, ..Recipe::default() };
+        assert!(!recipe.merges_loras(false), "there is none");
+        recipe.files.set(FileRole::Photomaker, "p");
+        assert!(recipe.merges_loras(false) && recipe.merges_loras(true));
+        for other in [
+            Recipe { lora_mode: LoraMode::Auto, ..recipe.clone() },
+            Recipe { lora_mode: LoraMode::AtRuntime, ..recipe.clone() },
+            Recipe { memory_map: true, ..recipe.clone() },
+        ] {
+            assert!(!other.merges_loras(false), "{other:?}");
+        }
     }
 }

@@ -386,7 +386,8 @@ fn every_setting_comes_back_from_a_command_or_is_told() {
     const SILENT: [&str; 6] =
         ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template", "words_seed"];
     let fields = |recipe: &Recipe| serde_json::to_value(recipe).unwrap().as_object().unwrap().clone();
-    let base = Recipe { files: varied().files, ..defaults() };
+    // With a PhotoMaker the mode of LoRAs is always written.
+    let base = Recipe { files: varied().files, lora_mode: LoraMode::AtRuntime, ..defaults() };
     for (key, value) in fields(&varied()) {
         let mut with = fields(&base);
         // What has no effect without another one is there with it.
@@ -449,6 +450,13 @@ fn pictures_of_a_person_are_named_by_their_folder() {
     recipe.person.images.push(ImageSource::File("bob/c.png".into()));
     let written = write(&recipe);
     assert!(!written.line.contains("--pm-id-images-dir") && written.left_out[0].contains("not in one folder"), "{written:?}");
+    // By itself sd-cli merges the PhotoMaker's LoRA into the weights.
+    for (lora_mode, written_as) in
+        [(LoraMode::Auto, "at_runtime"), (LoraMode::AtRuntime, "at_runtime"), (LoraMode::Immediately, "immediately")]
+    {
+        let written = write(&Recipe { lora_mode, ..recipe.clone() });
+        assert!(written.line.contains(&format!("--lora-apply-mode {written_as}")), "{}", written.line);
+    }
     // Another model's person is nobody.
     assert_eq!(read_over("sd -m other", recipe).unwrap().recipe.person, Person::default());
 }
@@ -660,7 +668,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         |(prompt, negative_prompt, files, loras, sampling, guidance, numbers, images, (backend, params_backend, max_vram, switches))| {
             let mode = if switches[3] { LoraMode::Immediately } else { LoraMode::AtRuntime };
             Recipe {
-                lora_mode: if loras.is_empty() { LoraMode::Auto } else { mode },
+                lora_mode: if loras.is_empty() && !files.contains_key(&FileRole::Photomaker) { LoraMode::Auto } else { mode },
                 upscale: guidance.6[0].then(|| Upscale {
                     repeats: 1 + guidance.7.0 % 4,
                     tile_size: numbers.9,

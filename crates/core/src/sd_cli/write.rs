@@ -312,10 +312,11 @@ impl Builder {
         }
     }
 
-    /// Names the folder that the LoRAs have in common, and gives the tags that name them within it.
+    /// Names the folder that the LoRAs have in common and their mode, and gives the tags that name
+    /// them within it.
     fn loras(&mut self, recipe: &Recipe) -> String {
         let loras = &recipe.loras;
-        let Some(folder) = common_folder(loras) else { return String::new() };
+        let folder = common_folder(loras).unwrap_or_default();
         let mut tags = String::new();
         for lora in loras {
             let path = &lora.path;
@@ -334,6 +335,9 @@ impl Builder {
         if !tags.is_empty() {
             let here = folder.as_os_str().is_empty();
             self.path("--lora-model-dir", if here { Path::new(HERE) } else { &folder });
+        }
+        // A PhotoMaker brings one along.
+        if !tags.is_empty() || recipe.has_photomaker() {
             // By itself sd-cli merges those of weights with enough bits, as here for many pictures.
             let mode = match recipe.lora_mode {
                 LoraMode::Auto if !recipe.merges_loras(false) => LoraMode::AtRuntime,

@@ -490,6 +490,10 @@ fn raw_adapter_names(params: &GenerateParams<'_>, strings: &mut Strings) -> Resu
         }
         all.push((path, raw, lora.encoder_strength));
     }
+    // The engine finds the LoRA in this file, and its tensors by their own names.
+    if let Some(photomaker) = params.recipe.files.get(FileRole::Photomaker) {
+        all.push((strings.path(Some(photomaker))?, [Vec::new(), Vec::new()], None));
+    }
     Ok(all)
 }
 

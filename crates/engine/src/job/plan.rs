@@ -239,7 +239,7 @@ pub(super) fn prepare(
     }
     notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
     let merges_loras = recipe.merges_loras(has_few_bits);
-    if recipe.lora_mode == LoraMode::Immediately && !merges_loras && !recipe.loras.is_empty() {
+    if recipe.lora_mode == LoraMode::Immediately && !merges_loras && recipe.has_any_lora() {
         notes.push(PictureNote::changed(tr!("engine-loras-are-applied-at")));
     }
     let stays = || placement.placement.assignment(Module::Diffusion).is_in_place();

@@ -32,7 +32,7 @@ impl BatchShard {
     fn new(recipe: &Recipe, placement: &ResolvedPlacement, text: PlacementText) -> Self {
         let params = ContextParams::new(recipe, cpu_threads(recipe.threads), placement.assignments());
         // A LoRA changes weights as they are used, and shards of a batch use the same memory.
-        let has_loras = !recipe.loras.is_empty() || recipe.earlier_steps.iter().any(|steps| !steps.loras.is_empty());
+        let has_loras = recipe.has_any_lora() || recipe.earlier_steps.iter().any(|steps| !steps.loras.is_empty());
         let prefetch = !has_loras && recipe.placement.split_batch.is_empty();
         let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers, prefetch };
         Self { params, budgets, placement: placement.placement.clone(), text, prediction: None, measured: None }
