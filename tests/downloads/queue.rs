@@ -208,7 +208,7 @@ fn a_full_disk_pauses_before_and_during_and_loses_nothing() {
 }
 
 fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
     for (name, bytes) in entries {
         zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(bytes).unwrap();
