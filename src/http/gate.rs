@@ -1,15 +1,49 @@
 //! Who is let in, and who was there.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::guard::Policy;
-use super::visitors::Visitors;
+use super::guard::{Entry, Policy};
+use super::register::{DeviceAnswer, Register};
+use super::visitors::{Guests, Visitors};
 
 /// What the guard of every request looks at, and writes to.
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) policy: Arc<RwLock<Policy>>,
     pub(super) visitors: Arc<Visitors>,
+    register: Arc<Register>,
+}
+
+impl Gate {
+    pub(super) fn new(policy: Policy, register: Register) -> Self {
+        Self { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default(), register: Arc::new(register) }
+    }
+
+    /// True where the person at the machine has let a device in that comes to this address of this
+    /// computer.
+    pub(super) fn admits(&self, address: IpAddr, here: IpAddr) -> bool {
+        !self.visitors.is_turned_away(address) && self.register.admits(address, here)
+    }
+
+    /// Who is there, and who was let in.
+    pub(super) fn guests(&self) -> Guests {
+        Guests { admitted: self.register.devices(), ..self.visitors.guests() }
+    }
+
+    /// Answers a device.
+    pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> DeviceAnswer {
+        let asked = self.visitors.answer(address, is_welcome);
+        DeviceAnswer::new(&self.register, address, asked.filter(|_| is_welcome))
+    }
+
+    /// Notes that somebody was let in by this. Called from the server's runtime.
+    pub(super) fn note_use(&self, entry: &Entry) {
+        if self.register.note_use(entry) {
+            let register = Arc::clone(&self.register);
+            drop(tokio::task::spawn_blocking(move || register.write_uses()));
+        }
+    }
 }

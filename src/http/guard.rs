@@ -69,6 +69,7 @@ pub enum Verdict {
     /// It is answered, for this owner; a page of this other origin may read the answer.
     Pass {
         owner: Owner,
+        entry: Entry,
         origin: Option<String>,
     },
     /// A browser asks whether a page of this origin may ask.
@@ -76,6 +77,17 @@ pub enum Verdict {
     /// A program asks whether somebody is there.
     Options,
     Refuse(Refusal),
+}
+
+/// By what somebody is let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing is needed, by a program of this computer or for what tells nothing.
+    Free,
+    /// The token of this name.
+    Token(String),
+    /// The person at the machine has let this address in.
+    Device(IpAddr),
 }
 
 /// Why a request is not answered.
@@ -137,27 +149,28 @@ pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
         return allowed.map_or(Verdict::Options, Verdict::Preflight);
     }
     match owner_of(head, host, policy) {
-        Some(owner) => Verdict::Pass { owner, origin: allowed },
+        Some((owner, entry)) => Verdict::Pass { owner, entry, origin: allowed },
         None => Verdict::Refuse(Refusal::Token),
     }
 }
 
-fn owner_of(head: &Head<'_>, host: &str, policy: &Policy) -> Option<Owner> {
+fn owner_of(head: &Head<'_>, host: &str, policy: &Policy) -> Option<(Owner, Entry)> {
     let is_local = head.peer.is_some_and(is_loopback);
     let name_of = |given: String| policy.tokens.name_of(&given, head.now_secs);
     let by_cookie = || kept_secret(head, host).filter(|_| takes_cookie(head, host)).and_then(name_of);
     if let Some(named) = secret(head).and_then(name_of).or_else(by_cookie) {
-        return Some(match head.peer {
+        let owner = match head.peer {
             Some(address) if named.is_shared => Owner::sharing(&named.name, address),
             _ => Owner::named(&named.name),
-        });
+        };
+        return Some((owner, Entry::Token(named.name.clone())));
     }
     if let Some(address) = head.peer.filter(|_| head.is_admitted) {
-        return Some(Owner::sharing(DEVICE, address));
+        return Some((Owner::sharing(DEVICE, address), Entry::Device(address.to_canonical())));
     }
     let is_free = is_local && !policy.requires_token;
     let is_open = OPEN_PATHS.contains(&head.path) || [LINKS, IDENTITY].iter().any(|it| head.path.starts_with(it));
-    (is_free || is_open).then(Owner::this_computer)
+    (is_free || is_open).then(|| (Owner::this_computer(), Entry::Free))
 }
 
 /// The secret that a request brings: a bearer token, or the password of a login. SillyTavern always

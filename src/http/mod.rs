@@ -11,6 +11,7 @@
 
 #![allow(clippy::unused_async, reason = "the router calls functions that are async, whether they wait or not")]
 
+mod approvals;
 mod connections;
 mod error;
 mod events;
@@ -24,6 +25,7 @@ mod identity;
 mod images;
 mod jobs;
 mod json;
+mod kept_file;
 mod mcp;
 mod models;
 mod names;
@@ -39,10 +41,12 @@ mod pictures;
 mod places;
 mod quota;
 mod recipe;
+mod register;
 mod retention;
 mod sdapi;
 mod state;
 mod tokens;
+mod uses;
 mod visitors;
 
 use std::io;
@@ -61,7 +65,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use parking_lot::RwLock;
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -70,16 +73,20 @@ use error::{Failure, Family};
 use gate::Gate;
 use guard::{Head, Verdict, judge};
 use hub::now_ms;
+use identity::Local;
 use json::Json;
 use options::assemble;
+use register::Register;
 use state::SharedApp;
 
+pub use approvals::APPROVAL_DAYS;
 pub use atelier_gallery::queue::Owner;
 pub use atelier_peers::DEFAULT_PORT;
 pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
 pub use quota::{DiskQuota, used_bytes};
+pub use register::DeviceAnswer;
 pub use retention::Retention;
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
@@ -108,8 +115,9 @@ impl Server {
         for listener in &listeners {
             listener.set_nonblocking(true)?;
         }
+        let register = Register::open(&options.paths.data);
         let (app, policy) = assemble(options, client, engine)?;
-        let gate = Gate { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default() };
+        let gate = Gate::new(policy, register);
         let router = router(Arc::clone(&app), gate.clone());
         let of_thread = Arc::clone(&app);
         let (end, ended) = oneshot::channel();
@@ -144,13 +152,13 @@ impl Server {
     /// Who is there.
     #[must_use]
     pub fn guests(&self) -> Guests {
-        self.gate.visitors.guests()
+        self.gate.guests()
     }
 
-    /// Lets a device without a token in, or turns it away, for as long as the server runs, or until it
-    /// is answered otherwise.
-    pub fn answer(&self, address: IpAddr, is_welcome: bool) {
-        self.gate.visitors.answer(address, is_welcome);
+    /// Lets a device in that asks without a token, or turns it away for as long as the server runs. What
+    /// comes back keeps the answer for later starts.
+    pub fn answer(&self, address: IpAddr, is_welcome: bool) -> DeviceAnswer {
+        self.gate.answer(address, is_welcome)
     }
 
     /// The disk space of each owner's pictures from now on.
@@ -219,6 +227,8 @@ fn router(app: SharedApp, gate: Gate) -> Router {
 async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let family = Family::of(request.uri().path());
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let here = request.extensions().get::<Local>().map(|local| local.0.ip());
+    let device = peer.zip(here).map(|(peer, here)| (peer.to_canonical(), here.to_canonical()));
     let verdict = {
         let text = |name: &str| sole(request.headers(), name);
         let head = Head {
@@ -232,18 +242,18 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
             authorization: text("authorization"),
             cookie: text("cookie"),
             peer,
-            is_admitted: peer.is_some_and(|peer| gate.visitors.is_admitted(peer)),
+            is_admitted: device.is_some_and(|(address, here)| gate.admits(address, here)),
             now_secs: now_ms() / 1000,
         };
         judge(&head, &gate.policy.read())
     };
-    let (owner, origin) = match verdict {
-        Verdict::Pass { owner, origin } => (owner, origin),
+    let (owner, entry, origin) = match verdict {
+        Verdict::Pass { owner, entry, origin } => (owner, entry, origin),
         Verdict::Options => return with_safety((StatusCode::NO_CONTENT, [(header::ALLOW, "GET, HEAD, POST, OPTIONS")]).into_response()),
         Verdict::Preflight(origin) => return with_origin(with_safety(preflight()), &origin),
         Verdict::Refuse(refusal) => {
-            if let (guard::Refusal::Token, Some(peer)) = (refusal, peer) {
-                gate.visitors.note_asking(peer);
+            if let (guard::Refusal::Token, Some((address, here))) = (refusal, device) {
+                gate.visitors.note_asking(address, here);
             }
             let failure = match refusal {
                 guard::Refusal::Token => Failure::Unauthorized(refusal.sentence()),
@@ -257,6 +267,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     if !owner.is_this_computer() || peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
         gate.visitors.note_seen(&owner);
     }
+    gate.note_use(&entry);
     request.extensions_mut().insert(owner);
     let response = next.run(request).await;
     let response = match response.extensions().get::<Failure>() {

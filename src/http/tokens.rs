@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use atelier_core::advice::Advice;
-use atelier_core::paths::write_private;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
+use super::kept_file;
 use atelier_gallery::queue::Owner;
 use atelier_peers::prove;
 
 /// Fewest bytes of a token: what is shorter can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
-/// Most tokens, and the largest file of them in bytes.
+/// Most tokens.
 const MAX_TOKENS: usize = 1000;
-const MAX_FILE_BYTES: u64 = 1 << 20;
 const DAY_SECS: i64 = 24 * 60 * 60;
 
 /// The name of a token.
@@ -207,19 +205,11 @@ fn stored(token: &Token) -> StoredToken {
 
 fn write(file: &Path, tokens: &BTreeMap<String, Token>) -> Result<(), Advice> {
     let stored: BTreeMap<&str, StoredToken> = tokens.iter().map(|(person, token)| (person.as_str(), stored(token))).collect();
-    let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
-    write_private(file, &bytes).map_err(|error| faulty(file, &error))
+    kept_file::write(file, &stored).map_err(|error| faulty(file, &error))
 }
 
 fn read(file: &Path) -> Result<BTreeMap<String, Token>, Advice> {
-    match std::fs::metadata(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(faulty(file, &error)),
-        Ok(about) if about.len() > MAX_FILE_BYTES => return Err(faulty(file, &"it is too large")),
-        Ok(_) => {}
-    }
-    let bytes = std::fs::read(file).map_err(|error| faulty(file, &error))?;
-    let stored: BTreeMap<String, StoredToken> = serde_json::from_slice(&bytes).map_err(|error| faulty(file, &error))?;
+    let stored: BTreeMap<String, StoredToken> = kept_file::read(file).map_err(|error| faulty(file, &error))?;
     let token = |stored| match stored {
         StoredToken::Plain(text) => Token { text, until: None },
         StoredToken::Ending { token, until } => Token { text: token, until: Some(until) },

@@ -1,4 +1,5 @@
-//! Who asks the server, for the person at the machine, who lets devices without a token in.
+//! Who asks the server in this run, for the person at the machine, who lets devices without a token
+//! in. Those that were let in are in the [register](super::register).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -10,10 +11,10 @@ use parking_lot::Mutex;
 
 /// Time for which somebody counts as connected after a request.
 const CONNECTED_FOR: Duration = Duration::from_mins(5);
-/// Most that are told, and addresses that were answered.
+/// Most that are told, and addresses that were turned away.
 const MAX_SEEN: usize = 100;
 const MAX_ASKING: usize = 10;
-const MAX_ANSWERED: usize = 1000;
+const MAX_TURNED_AWAY: usize = 1000;
 
 /// Who is there, as it is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Guests {
     pub connected: Vec<String>,
     /// Devices without a token that nobody has answered yet.
     pub asking: Vec<IpAddr>,
-    /// Those that were let in.
+    /// Those that were let in, also by an earlier start.
     pub admitted: Vec<IpAddr>,
 }
 
@@ -35,8 +36,8 @@ pub(super) struct Visitors(Mutex<State>);
 #[derive(Default)]
 struct State {
     seen: BTreeMap<Owner, Instant>,
-    asking: Vec<IpAddr>,
-    admitted: BTreeSet<IpAddr>,
+    /// Each with the address of this computer that it asked.
+    asking: Vec<(IpAddr, IpAddr)>,
     turned_away: BTreeSet<IpAddr>,
     wake: Option<Arc<Wake>>,
 }
@@ -59,39 +60,47 @@ impl Visitors {
         });
     }
 
-    /// A device came without a token.
-    pub(super) fn note_asking(&self, address: IpAddr) {
+    /// A device came without a token. `here`: the address of this computer that it asked.
+    pub(super) fn note_asking(&self, address: IpAddr, here: IpAddr) {
         self.change(|state| {
-            let is_new = !state.asking.contains(&address) && !state.turned_away.contains(&address) && state.asking.len() < MAX_ASKING;
+            let is_known = state.turned_away.contains(&address) || state.asking.iter().any(|(it, _)| *it == address);
+            let is_new = !is_known && state.asking.len() < MAX_ASKING;
             if is_new {
-                state.asking.push(address);
+                state.asking.push((address, here));
             }
             is_new
         });
     }
 
-    /// Lets a device in, or not, for as long as the server runs, or until it is answered otherwise.
-    pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) {
+    /// A device is answered: one that is turned away does not ask again in this run. Returns the address
+    /// of this computer that it asked, where it did.
+    pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> Option<IpAddr> {
+        let mut asked = None;
         self.change(|state| {
-            state.asking.retain(|it| *it != address);
-            let State { admitted, turned_away, .. } = state;
-            let (answered, others) = if is_welcome { (admitted, turned_away) } else { (turned_away, admitted) };
-            others.remove(&address);
-            answered.len() < MAX_ANSWERED && answered.insert(address)
+            asked = state.asking.iter().find(|(it, _)| *it == address).map(|(_, here)| *here);
+            state.asking.retain(|(it, _)| *it != address);
+            if is_welcome {
+                state.turned_away.remove(&address);
+            } else if state.turned_away.len() < MAX_TURNED_AWAY {
+                state.turned_away.insert(address);
+            }
+            true
         });
+        asked
     }
 
-    pub(super) fn is_admitted(&self, address: IpAddr) -> bool {
-        self.0.lock().admitted.contains(&address)
+    pub(super) fn is_turned_away(&self, address: IpAddr) -> bool {
+        self.0.lock().turned_away.contains(&address)
     }
 
+    /// Who is there; those that were let in are not known here.
     pub(super) fn guests(&self) -> Guests {
         let state = self.0.lock();
         let connected = state.seen.iter().filter(|(_, at)| at.elapsed() < CONNECTED_FOR);
         Guests {
             connected: connected.map(|(owner, _)| owner.name().to_owned()).collect(),
-            asking: state.asking.clone(),
-            admitted: state.admitted.iter().copied().collect(),
+            asking: state.asking.iter().map(|(address, _)| *address).collect(),
+            admitted: Vec::new(),
         }
     }
 
@@ -120,23 +129,21 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
         }));
         let address = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let here = address(100);
         for _ in 0..3 {
-            visitors.note_asking(address(1));
+            visitors.note_asking(address(1), here);
         }
         assert_eq!((visitors.guests().asking, woken.load(Ordering::Relaxed)), (vec![address(1)], 1), "told once");
-        visitors.answer(address(1), true);
-        assert!(visitors.is_admitted(address(1)) && !visitors.is_admitted(address(2)) && visitors.guests().asking.is_empty());
-        visitors.note_asking(address(2));
-        visitors.answer(address(2), false);
-        visitors.note_asking(address(2));
-        assert!(visitors.guests().asking.is_empty() && !visitors.is_admitted(address(2)), "who was turned away does not ask again");
-        assert_eq!(visitors.guests().admitted, [address(1)]);
-        visitors.answer(address(1), false);
-        assert!(!visitors.is_admitted(address(1)) && visitors.guests().admitted.is_empty(), "who was let in may be turned away later");
-        visitors.answer(address(1), true);
-        assert!(visitors.is_admitted(address(1)), "and let in again");
+        assert_eq!(visitors.answer(address(1), true), Some(here));
+        assert!(!visitors.is_turned_away(address(1)) && visitors.guests().asking.is_empty());
+        visitors.note_asking(address(2), here);
+        assert_eq!(visitors.answer(address(2), false), Some(here));
+        visitors.note_asking(address(2), here);
+        assert!(visitors.guests().asking.is_empty() && visitors.is_turned_away(address(2)), "who was turned away does not ask again");
+        assert_eq!(visitors.answer(address(1), false), None);
+        assert!(visitors.is_turned_away(address(1)), "who was let in may be turned away later");
         for last in 10..60 {
-            visitors.note_asking(address(last));
+            visitors.note_asking(address(last), here);
         }
         assert_eq!(visitors.guests().asking.len(), MAX_ASKING);
         visitors.note_seen(&Owner::named("Anna"));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod client;
+mod devices;
 mod guarded;
 mod jobs;
 mod mcp;

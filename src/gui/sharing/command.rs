@@ -48,6 +48,8 @@ pub enum Command {
     /// Let a device without a token in.
     Admit(IpAddr),
     TurnAway(IpAddr),
+    /// Take back what let a device in.
+    RevokeDevice(IpAddr),
 }
 
 impl FeatureCommand for Command {
@@ -77,6 +79,7 @@ impl FeatureCommand for Command {
             Self::HideCode => (tr!("sharing-hide-code"), tr!("sharing-hide-the-code")),
             Self::Admit(_) => (tr!("sharing-allow"), tr!("sharing-let-this-device-generate")),
             Self::TurnAway(_) => (tr!("sharing-refuse"), tr!("sharing-ignore-this-device-until")),
+            Self::RevokeDevice(_) => (tr!("sharing-revoke"), tr!("sharing-end-this-devices-access")),
         }
     }
 
@@ -95,7 +98,7 @@ impl FeatureCommand for Command {
                 is(state.paths.is_some(), tr!("sharing-there-is-no-folder"))?;
                 is(is_off, tr!("sharing-already-started"))
             }
-            Self::Stop | Self::CopyAddress | Self::Admit(_) | Self::TurnAway(_) => is_on(),
+            Self::Stop | Self::CopyAddress | Self::Admit(_) | Self::TurnAway(_) | Self::RevokeDevice(_) => is_on(),
             Self::AddPerson => {
                 is_on()?;
                 is(!state.is_changing, tr!("sharing-one-moment"))?;

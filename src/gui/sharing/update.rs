@@ -1,6 +1,7 @@
 //! Effects of the commands of sharing. Nothing here waits.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use atelier_language::tr;
@@ -65,16 +66,25 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.code = link.and_then(|link| PhoneCode::new(&person, &link));
         }
         Command::HideCode => state.code = None,
-        Command::Admit(address) => answer(state, address, true),
-        Command::TurnAway(address) => answer(state, address, false),
+        Command::Admit(address) => answer(state, address, true, context),
+        Command::TurnAway(address) | Command::RevokeDevice(address) => answer(state, address, false, context),
     }
 }
 
-fn answer(state: &mut State, address: std::net::IpAddr, is_welcome: bool) {
-    if let Phase::On(running) = &mut state.phase {
-        running.server.answer(address, is_welcome);
-        running.guests = running.server.guests();
-    }
+/// Answers a device at once, and keeps the answer for later starts.
+fn answer(state: &mut State, address: IpAddr, is_welcome: bool, context: &Context<'_>) {
+    let Phase::On(running) = &mut state.phase else { return };
+    let answer = running.server.answer(address, is_welcome);
+    running.guests = running.server.guests();
+    context.run(
+        Worker::Files,
+        move || answer.keep(),
+        |kept, _, context| {
+            if let Err(advice) = kept {
+                context.shared.error = Some(ErrorCard::of(advice).at(context.shared.screen));
+            }
+        },
+    );
 }
 
 fn access_of(state: &State, people: Vec<String>) -> Access {

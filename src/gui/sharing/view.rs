@@ -12,7 +12,7 @@ use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, whole_number, wide_modal};
-use crate::http::{DiskQuota, Retention};
+use crate::http::{APPROVAL_DAYS, DiskQuota, Retention};
 
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
@@ -157,9 +157,12 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         ui.push_id(address, |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(tr!("sharing-a-device-at-has-access", address)).color(palette.text));
-                command_button(ui, state, commands, Command::TurnAway(*address));
+                command_button(ui, state, commands, Command::RevokeDevice(*address));
             });
         });
+    }
+    if !running.guests.admitted.is_empty() {
+        ui.add(Label::new(small(tr!("sharing-access-belongs-to-an", days = APPROVAL_DAYS), palette.weak)).wrap());
     }
     heading(ui, tr!("sharing-people"), |_| {});
     for (person, _) in &running.people {

@@ -89,7 +89,7 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     studio.click("Allow");
     assert_eq!(status(address, None), 200);
     assert!(!studio.sees("asks for access") && studio.sees("has access"));
-    studio.click("Refuse");
+    revoke_first(&mut studio);
     assert_eq!(status(address, None), 401, "who was let in may be turned away later");
     assert!(!studio.sees("has access"));
 
@@ -109,6 +109,62 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     assert_eq!(status(address, Some(token)), 401, "her phone is shut out");
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_none());
     assert_eq!(studio.app().state.sharing.person, "Ben", "what is typed stays");
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+/// Stops sharing and starts it again.
+fn share_again(studio: &mut Studio) -> SocketAddr {
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+    start(studio)
+}
+
+/// Shares with those who have a token, and hears of a device that has none.
+fn asked_by_a_device(studio: &mut Studio) -> SocketAddr {
+    studio.check("Programs on this computer need a token too");
+    let address = start(studio);
+    assert_eq!(status(address, None), 401);
+    studio.until("the question", |app| app.state.sharing.running().is_some_and(|it| it.guests.asking.len() == 1));
+    address
+}
+
+#[test]
+fn a_device_stays_let_in_from_one_start_to_the_next_until_that_is_revoked() {
+    let mut studio = open();
+    asked_by_a_device(&mut studio);
+    studio.click("Allow");
+    assert!(studio.sees("ends after 30 days without use"));
+    studio.harness.check_accessibility();
+    studio.until_files_are_read();
+    let address = share_again(&mut studio);
+    assert_eq!(status(address, None), 200, "as it was answered");
+    assert!(studio.sees("has access"));
+    revoke_first(&mut studio);
+    assert!(status(address, None) == 401 && !studio.sees("has access"));
+    studio.until_files_are_read();
+    let address = share_again(&mut studio);
+    assert_eq!(status(address, None), 401);
+    studio.until("the question", |app| app.state.sharing.running().is_some_and(|it| it.guests.asking.len() == 1));
+    studio.click("Refuse");
+    assert_eq!(status(address, None), 401);
+    studio.harness.run_ok();
+    assert!(!studio.sees("asks for access"), "it is not asked about twice");
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+#[test]
+fn an_answer_to_a_device_that_cannot_be_kept_is_told_and_holds_while_it_is_shared() {
+    let mut studio = open();
+    let address = asked_by_a_device(&mut studio);
+    let file = Paths::beneath(studio.folder.path()).data.join("serve-approvals.json");
+    std::fs::write(file, b"{").unwrap();
+    studio.click("Allow");
+    studio.until("the error", |app| app.state.shared.error.is_some());
+    let told = studio.app().state.shared.error.as_ref().unwrap().advice.sentence.clone();
+    assert!(told.contains("serve-approvals.json"), "{told}");
+    assert_eq!(status(address, None), 200);
     studio.click("Stop sharing");
     studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
 }

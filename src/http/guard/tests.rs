@@ -159,6 +159,24 @@ fn an_owner_is_the_name_of_the_token_else_the_computer() {
 }
 
 #[test]
+fn who_is_let_in_is_known_by_what_let_them_in() {
+    let entry = |head: &Head<'_>| match judge(head, &policy()) {
+        Verdict::Pass { entry, .. } => entry,
+        other => panic!("{other:?}"),
+    };
+    let anna = format!("Bearer {TOKEN}");
+    let admitted = Head { is_admitted: true, ..remote() };
+    assert_eq!(entry(&local()), Entry::Free);
+    assert_eq!(entry(&Head { method: "GET", path: "/", ..remote() }), Entry::Free);
+    assert_eq!(entry(&Head { authorization: Some("Bearer a-token-that-many-share"), ..remote() }), Entry::Token("guest".into()));
+    for address in ["192.168.1.23", "::ffff:192.168.1.23"] {
+        let device = Head { peer: address.parse().ok(), ..admitted };
+        assert_eq!(entry(&device), Entry::Device([192, 168, 1, 23].into()), "{address}");
+    }
+    assert_eq!(entry(&Head { authorization: Some(&anna), ..admitted }), Entry::Token("Anna".into()), "a token counts first");
+}
+
+#[test]
 fn a_token_is_needed_here_too_where_it_was_asked_for() {
     let policy = Policy { requires_token: true, ..policy() };
     assert_eq!(judge(&local(), &policy), Verdict::Refuse(Refusal::Token));
