@@ -237,8 +237,8 @@ impl World {
 }
 
 const GRID_EVENTS: [&str; 3] = ["forecast", "cell", "sheet"];
-const COMMANDS: [&str; 11] =
-    ["generate", "grid", "upscale", "devices", "plan", "inspect", "queue", "models", "gallery", "doctor", "studios"];
+const COMMANDS: [&str; 12] =
+    ["generate", "grid", "upscale", "devices", "plan", "inspect", "queue", "models", "gallery", "doctor", "serve", "studios"];
 
 #[test]
 fn every_key_is_written_and_documented() {
@@ -257,6 +257,7 @@ fn every_key_is_written_and_documented() {
     models(&mut world);
     gallery(&mut world, &picture);
     world.run(0, &["doctor"]);
+    access(&mut world);
     studios(&mut world);
     let Tables { faults, .. } = &world.tables;
     let all: Vec<String> = faults.iter().cloned().chain(world.tables.unwritten()).collect();
@@ -457,6 +458,24 @@ fn models(world: &mut World) {
 }
 
 /// `studios`: what one of another person says, without asking the network.
+fn access(world: &mut World) {
+    let data = atelier_core::paths::Paths::beneath(&world.home).data;
+    fs::create_dir_all(&data).unwrap();
+    let tokens = r#"{"Anna": "0123456789abcdef", "Ben": {"token": "fedcba9876543210", "since": 1000, "until": 4000000000}}"#;
+    fs::write(data.join("serve-tokens.json"), tokens).unwrap();
+    fs::write(data.join("serve-approvals.json"), r#"{"192.168.1.23": {"here": "192.168.1.5", "since": 4000000000}}"#).unwrap();
+    fs::write(data.join("serve-uses.json"), r#"{"tokens": {"Ben": 2000}}"#).unwrap();
+    let listed = world.run(0, &["serve", "access"]);
+    let told: Vec<Value> = listed.iter().map(|it| json!([it["name"], it["by"], it["since_ms"], it["last_used_ms"]])).collect();
+    let expected = [
+        json!(["Anna", "token", null, null]),
+        json!(["Ben", "token", 1_000_000, 2_000_000]),
+        json!(["192.168.1.23", "address", 4_000_000_000_000_i64, null]),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(listed[1]["until_ms"], 4_000_000_000_000_i64);
+}
+
 fn studios(world: &mut World) {
     let found = StudioLine::Studio {
         name: "Studio of Anna".into(),

@@ -6,6 +6,7 @@
 //! renamed or removed. What is wrong with the flags is said on standard error, with exit code 2 and
 //! no line.
 
+mod access;
 mod inspect;
 mod plan;
 mod rates;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use access::AccessLine;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::{self, DeviceKind};

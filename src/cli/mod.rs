@@ -7,6 +7,7 @@
 //! (`plain_text`), so no stranger's text steers a terminal. Not here: how pictures are made (the
 //! engine is reached by its [`Handle`] alone) and anything of the window.
 
+mod access;
 mod devices;
 mod doctor;
 mod exit;
@@ -373,6 +374,9 @@ where
                 Ok(paths) => paths,
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
+            if let Some(command) = &flags.command {
+                return access::run(command, &paths, out, err.as_mut());
+            }
             let env = http::HttpEnv { out, err: err.as_mut(), paths, builtin: builtin(), interrupt, listen };
             return http::serve(*flags, start, env);
         }

@@ -30,6 +30,15 @@ struct Approval {
     since: i64,
 }
 
+/// A device that was let in. Times are in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Device {
+    pub(super) address: IpAddr,
+    pub(super) since: i64,
+    /// When its approval ends, if it is not used meanwhile.
+    pub(super) until: i64,
+}
+
 /// The devices that were let in, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -54,7 +63,7 @@ impl Approvals {
 
     /// True where this device was let in at this address of this computer.
     pub(super) fn admits(&self, address: IpAddr, here: IpAddr, uses: &Uses, now_secs: i64) -> bool {
-        self.0.get(&address).is_some_and(|it| it.here == here && !it.is_over(address, uses, now_secs))
+        self.0.get(&address).is_some_and(|it| it.here == here && it.until(address, uses) > now_secs)
     }
 
     /// Lets a device in; false where too many were let in.
@@ -73,19 +82,20 @@ impl Approvals {
 
     /// Forgets those that have ended.
     pub(super) fn remove_ended(&mut self, uses: &Uses, now_secs: i64) {
-        self.0.retain(|address, it| !it.is_over(*address, uses, now_secs));
+        self.0.retain(|address, it| it.until(*address, uses) > now_secs);
     }
 
-    /// The devices, with the time since when.
-    pub(super) fn all(&self) -> impl Iterator<Item = (IpAddr, i64)> {
-        self.0.iter().map(|(address, it)| (*address, it.since))
+    /// The devices, also those whose approval has ended.
+    pub(super) fn all(&self, uses: &Uses) -> impl Iterator<Item = Device> {
+        self.0.iter().map(|(address, it)| Device { address: *address, since: it.since, until: it.until(*address, uses) })
     }
 }
 
 impl Approval {
-    fn is_over(&self, address: IpAddr, uses: &Uses, now_secs: i64) -> bool {
+    /// When it ends, if it is not used meanwhile.
+    fn until(&self, address: IpAddr, uses: &Uses) -> i64 {
         let used = uses.of(&Entry::Device(address)).unwrap_or(self.since).max(self.since);
-        used.saturating_add(i64::from(APPROVAL_DAYS) * DAY_SECS) <= now_secs
+        used.saturating_add(i64::from(APPROVAL_DAYS) * DAY_SECS)
     }
 }
 
@@ -148,7 +158,7 @@ mod tests {
         assert_eq!(admitted(5000 + LASTS), [false, false]);
         let mut rest = approvals.clone();
         rest.remove_ended(&uses, 1000 + LASTS);
-        assert_eq!(rest.all().collect::<Vec<_>>(), [(device(2), 1000)]);
+        assert_eq!(rest.all(&uses).collect::<Vec<_>>(), [Device { address: device(2), since: 1000, until: 5000 + LASTS }]);
         // A use of an approval before this one does not end it.
         approvals.add(device(2), HERE, 2 * LASTS);
         assert!(approvals.admits(device(2), HERE, &uses, 2 * LASTS + 1));

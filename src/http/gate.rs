@@ -22,6 +22,23 @@ impl Gate {
         Self { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default(), register: Arc::new(register) }
     }
 
+    /// Learns what was changed in the files since: tokens that were given out or taken back, devices that
+    /// were let in or are no longer. Blocks.
+    pub(super) fn refresh_now(&self) {
+        if self.register.refresh(&self.policy) {
+            self.visitors.wake();
+        }
+    }
+
+    /// The same, from the server's runtime, whose thread may not wait for a disk. Comes before somebody
+    /// is judged by what the files say.
+    pub(super) async fn refresh(&self) {
+        let gate = self.clone();
+        if let Err(error) = tokio::task::spawn_blocking(move || gate.refresh_now()).await {
+            tracing::error!("the register was not read: {error}");
+        }
+    }
+
     /// True where the person at the machine has let a device in that comes to this address of this
     /// computer.
     pub(super) fn admits(&self, address: IpAddr, here: IpAddr) -> bool {
@@ -30,6 +47,8 @@ impl Gate {
 
     /// Who is there, and who was let in.
     pub(super) fn guests(&self) -> Guests {
+        // Another process may have let one in.
+        self.visitors.forget_asking(|address, here| self.register.admits(address, here));
         Guests { admitted: self.register.devices(), ..self.visitors.guests() }
     }
 

@@ -43,6 +43,7 @@ async fn answer(
     local: Option<Extension<Local>>,
     Path(challenge): Path<String>,
 ) -> Json {
+    gate.refresh().await;
     let proofs = local.map(|Extension(Local(address))| gate.policy.read().tokens.proofs(&challenge, address, now_ms() / 1000));
     Json(json!({"studio_id": app.id.as_str(), "proofs": proofs.unwrap_or_default()}))
 }

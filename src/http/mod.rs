@@ -86,7 +86,7 @@ pub use mcp::speak as speak_mcp;
 pub use opening::{Access, CannotServe, Prepared, lan_address};
 pub use options::ServerOptions;
 pub use quota::{DiskQuota, used_bytes};
-pub use register::DeviceAnswer;
+pub use register::{Admission, DeviceAnswer};
 pub use retention::Retention;
 pub use tokens::{TokenName, Tokens};
 pub use visitors::Guests;
@@ -118,6 +118,7 @@ impl Server {
         let register = Register::open(&options.paths.data);
         let (app, policy) = assemble(options, client, engine)?;
         let gate = Gate::new(policy, register);
+        gate.refresh_now();
         let router = router(Arc::clone(&app), gate.clone());
         let of_thread = Arc::clone(&app);
         let (end, ended) = oneshot::channel();
@@ -177,6 +178,12 @@ impl Server {
         self.app.remove_old_pictures(now_ms, trash)
     }
 
+    /// Those who have a token, with it.
+    #[must_use]
+    pub fn people(&self) -> Vec<(String, String)> {
+        self.gate.policy.read().tokens.people()
+    }
+
     /// Who may ask from now on by a token.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.gate.policy.write().tokens = tokens;
@@ -229,24 +236,11 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let here = request.extensions().get::<Local>().map(|local| local.0.ip());
     let device = peer.zip(here).map(|(peer, here)| (peer.to_canonical(), here.to_canonical()));
-    let verdict = {
-        let text = |name: &str| sole(request.headers(), name);
-        let head = Head {
-            method: request.method().as_str(),
-            path: request.uri().path(),
-            host: host_of(&request),
-            origin: text("origin"),
-            sec_fetch_site: text("sec-fetch-site"),
-            sec_fetch_mode: text("sec-fetch-mode"),
-            sec_fetch_dest: text("sec-fetch-dest"),
-            authorization: text("authorization"),
-            cookie: text("cookie"),
-            peer,
-            is_admitted: device.is_some_and(|(address, here)| gate.admits(address, here)),
-            now_secs: now_ms() / 1000,
-        };
-        judge(&head, &gate.policy.read())
-    };
+    let mut verdict = verdict_on(&request, &gate, peer, device);
+    if is_by_register(&verdict, request.headers()) {
+        gate.refresh().await;
+        verdict = verdict_on(&request, &gate, peer, device);
+    }
     let (owner, entry, origin) = match verdict {
         Verdict::Pass { owner, entry, origin } => (owner, entry, origin),
         Verdict::Options => return with_safety((StatusCode::NO_CONTENT, [(header::ALLOW, "GET, HEAD, POST, OPTIONS")]).into_response()),
@@ -278,6 +272,38 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     match origin {
         Some(origin) => with_origin(response, &origin),
         None => response,
+    }
+}
+
+/// What becomes of a request by what is known now. `device`: its address, and that of this computer
+/// that it asked.
+fn verdict_on(request: &Request, gate: &Gate, peer: Option<IpAddr>, device: Option<(IpAddr, IpAddr)>) -> Verdict {
+    let text = |name: &str| sole(request.headers(), name);
+    let head = Head {
+        method: request.method().as_str(),
+        path: request.uri().path(),
+        host: host_of(request),
+        origin: text("origin"),
+        sec_fetch_site: text("sec-fetch-site"),
+        sec_fetch_mode: text("sec-fetch-mode"),
+        sec_fetch_dest: text("sec-fetch-dest"),
+        authorization: text("authorization"),
+        cookie: text("cookie"),
+        peer,
+        is_admitted: device.is_some_and(|(address, here)| gate.admits(address, here)),
+        now_secs: now_ms() / 1000,
+    };
+    judge(&head, &gate.policy.read())
+}
+
+/// True where the register decides, or another one would have.
+fn is_by_register(verdict: &Verdict, headers: &HeaderMap) -> bool {
+    match verdict {
+        Verdict::Pass { entry: guard::Entry::Free, .. } => {
+            headers.contains_key(header::AUTHORIZATION) || headers.contains_key(header::COOKIE)
+        }
+        Verdict::Pass { .. } | Verdict::Refuse(guard::Refusal::Token) => true,
+        Verdict::Preflight(_) | Verdict::Options | Verdict::Refuse(_) => false,
     }
 }
 

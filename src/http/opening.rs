@@ -6,10 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use atelier_core::paths::Paths;
 
 use super::guard::Policy;
+use super::register::{Admission, admissions, revoke};
 use super::tokens::{self, SHARED, Tokens};
-
-/// The file of tokens, in the folder of data.
-const TOKENS_FILE: &str = "serve-tokens.json";
 
 /// Where to listen and whom to answer, as a person says it.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +101,7 @@ impl Access {
             people.push(SHARED.to_owned());
         }
         let now_secs = time::OffsetDateTime::now_utc().unix_timestamp();
-        let told = tokens.of_people(&paths.data.join(TOKENS_FILE), &people, self.token_days, now_secs);
+        let told = tokens.of_people(&tokens::file_in(&paths.data), &people, self.token_days, now_secs);
         Ok((tokens, told.map_err(|advice| CannotServe::Failed(advice.to_string()))?))
     }
 
@@ -112,7 +110,25 @@ impl Access {
     /// # Errors
     /// Where the file of tokens cannot be had.
     pub fn forget(paths: &Paths, person: &str) -> Result<(), CannotServe> {
-        tokens::forget(&paths.data.join(TOKENS_FILE), person).map_err(|advice| CannotServe::Failed(advice.to_string()))
+        let forgotten = tokens::forget(&tokens::file_in(&paths.data), person);
+        forgotten.map(drop).map_err(|advice| CannotServe::Failed(advice.to_string()))
+    }
+
+    /// Everybody who may come in by a token of this person's files, or without one. Blocks.
+    ///
+    /// # Errors
+    /// Where the files cannot be had.
+    pub fn admissions(paths: &Paths) -> Result<Vec<Admission>, CannotServe> {
+        admissions(&paths.data).map_err(|advice| CannotServe::Failed(advice.to_string()))
+    }
+
+    /// Takes the token of this name back, and what let the device of this address in, also where a server
+    /// runs; false where there is neither. Blocks.
+    ///
+    /// # Errors
+    /// Where the files cannot be had.
+    pub fn revoke(paths: &Paths, name: &str) -> Result<bool, CannotServe> {
+        revoke(&paths.data, name).map_err(|advice| CannotServe::Failed(advice.to_string()))
     }
 
     /// True where others can come than this computer's own programs.

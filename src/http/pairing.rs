@@ -38,6 +38,7 @@ fn read(mut fields: Fields) -> Result<(String, Option<String>), Failure> {
 
 async fn pair(Extension(gate): Extension<Gate>, Host(host): Host, StrangersPayload(body): StrangersPayload) -> Result<Response, Failure> {
     let (token, note) = read(Fields::read(&body)?)?;
+    gate.refresh().await;
     let name = gate.policy.read().tokens.name_of(&token, now_ms() / 1000).map(|it| it.name.clone());
     // A host without a name is none that the guard lets through.
     let (Some(name), Some(cookie)) = (name, cookie(&host, &token)) else {

@@ -1,5 +1,5 @@
-//! The register of a server: which devices were let in and who was there when, as files of this
-//! person have it from one start to the next.
+//! The register of a server: which tokens there are, which devices were let in and who was there
+//! when, as files of this person have it. Other processes change them too, at any time.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,22 @@ use atelier_core::advice::Advice;
 use parking_lot::{Mutex, RwLock};
 
 use super::approvals::{Approvals, too_many};
-use super::guard::Entry;
+use super::guard::{Entry, Policy};
 use super::hub::now_ms;
-use super::kept_file;
+use super::kept_file::{self, Followed};
+use super::tokens;
 use super::uses::Uses;
 
 /// Its files, in the folder of data.
 const APPROVALS_FILE: &str = "serve-approvals.json";
 const USES_FILE: &str = "serve-uses.json";
 
-/// Who may come in without a token, and when tokens and devices were used.
+/// Who may come in, and when tokens and devices were used.
 #[derive(Debug)]
 pub(super) struct Register {
-    approvals_file: PathBuf,
-    uses_file: PathBuf,
+    data: PathBuf,
+    tokens_file: Mutex<Followed>,
+    approvals_file: Mutex<Followed>,
     approvals: RwLock<Approvals>,
     uses: Mutex<Uses>,
     /// Held while a file is changed.
@@ -30,15 +32,32 @@ pub(super) struct Register {
 }
 
 impl Register {
-    /// The register in this folder; what cannot be read lets nobody in. Blocks.
+    /// The register in this folder. Blocks.
     pub(super) fn open(data: &Path) -> Self {
-        let (approvals_file, uses_file) = (data.join(APPROVALS_FILE), data.join(USES_FILE));
-        let approvals = Approvals::read(&approvals_file).unwrap_or_else(|advice| {
-            tracing::warn!("{advice}");
-            Approvals::default()
+        Self {
+            data: data.to_owned(),
+            tokens_file: Mutex::new(Followed::new(tokens::file_in(data))),
+            approvals_file: Mutex::new(Followed::new(data.join(APPROVALS_FILE))),
+            approvals: RwLock::default(),
+            uses: Mutex::new(read_uses(data)),
+            changing: Mutex::default(),
+        }
+    }
+
+    /// Reads what was changed in the files since it was read last, the tokens into this policy; true
+    /// where something was. What cannot be read stays as it was. Blocks.
+    pub(super) fn refresh(&self, policy: &RwLock<Policy>) -> bool {
+        let are_tokens_read = self.tokens_file.lock().refresh(|file| {
+            let mut tokens = policy.read().tokens.clone();
+            tokens.take_kept(file, now_secs())?;
+            policy.write().tokens = tokens;
+            Ok(())
         });
-        let uses = Mutex::new(read_uses(&uses_file));
-        Self { approvals_file, uses_file, approvals: RwLock::new(approvals), uses, changing: Mutex::default() }
+        let are_approvals_read = self.approvals_file.lock().refresh(|file| {
+            *self.approvals.write() = Approvals::read(file)?;
+            Ok(())
+        });
+        are_tokens_read || are_approvals_read
     }
 
     /// True where this device was let in at this address of this computer.
@@ -48,9 +67,11 @@ impl Register {
 
     /// The devices that were let in.
     pub(super) fn devices(&self) -> Vec<IpAddr> {
-        let mut approvals = self.approvals.read().clone();
-        approvals.remove_ended(&self.uses.lock(), now_secs());
-        approvals.all().map(|(address, _)| address).collect()
+        let now_secs = now_secs();
+        // In this order everywhere.
+        let approvals = self.approvals.read();
+        let uses = self.uses.lock();
+        approvals.all(&uses).filter(|it| it.until > now_secs).map(|it| it.address).collect()
     }
 
     /// Notes that somebody was let in by this; true where that is to be written.
@@ -62,31 +83,89 @@ impl Register {
     pub(super) fn write_uses(&self) {
         let _changing = self.changing.lock();
         // Another server of this person may have written since.
-        let mut uses = read_uses(&self.uses_file);
+        let mut uses = read_uses(&self.data);
         uses.merge(self.uses.lock().clone(), now_secs());
-        if let Err(error) = kept_file::write(&self.uses_file, &uses) {
-            tracing::warn!("the last uses are not kept in {}: {error}", self.uses_file.display());
+        if let Err(error) = kept_file::write(&self.data.join(USES_FILE), &uses) {
+            tracing::warn!("the last uses are not kept in {USES_FILE}: {error}");
         }
     }
 
     /// Changes the approvals here and in their file. Blocks.
     fn change(&self, change: impl FnOnce(&mut Approvals) -> bool) -> Result<(), Advice> {
         let _changing = self.changing.lock();
-        let mut approvals = Approvals::read(&self.approvals_file)?;
+        let file = self.data.join(APPROVALS_FILE);
+        let mut approvals = Approvals::read(&file)?;
         approvals.remove_ended(&self.uses.lock(), now_secs());
         if change(&mut approvals) {
-            approvals.write(&self.approvals_file)?;
+            approvals.write(&file)?;
         }
         *self.approvals.write() = approvals;
         Ok(())
     }
 }
 
-fn read_uses(file: &Path) -> Uses {
-    kept_file::read(file).unwrap_or_else(|error| {
-        tracing::warn!("the last uses in {} cannot be read: {error}", file.display());
+fn read_uses(data: &Path) -> Uses {
+    kept_file::read(&data.join(USES_FILE)).unwrap_or_else(|error| {
+        tracing::warn!("the last uses in {USES_FILE} cannot be read: {error}");
         Uses::default()
     })
+}
+
+/// Somebody who may come in by the files of this person. Times are in seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// Of the person who has the token; of a device, its address.
+    pub name: String,
+    /// A device without a token.
+    pub is_device: bool,
+    /// `None`: nobody noted it.
+    pub since_secs: Option<i64>,
+    /// `None`: not since then.
+    pub used_secs: Option<i64>,
+    /// When it ends, if nothing is used meanwhile; `None`: never.
+    pub until_secs: Option<i64>,
+}
+
+/// Everybody who may come in by the files in this folder: people, then devices. Blocks.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(super) fn admissions(data: &Path) -> Result<Vec<Admission>, Advice> {
+    let (uses, now_secs) = (read_uses(data), now_secs());
+    let used = |entry: &Entry, since: Option<i64>| uses.of(entry).filter(|used| since.is_none_or(|since| *used >= since));
+    let tokens = tokens::kept_in(&tokens::file_in(data), now_secs)?;
+    let approvals = Approvals::read(&data.join(APPROVALS_FILE))?;
+    let people = tokens.into_iter().map(|it| Admission {
+        used_secs: used(&Entry::Token(it.name.clone()), it.since),
+        name: it.name,
+        is_device: false,
+        since_secs: it.since,
+        until_secs: it.until,
+    });
+    let devices = approvals.all(&uses).filter(|it| it.until > now_secs).map(|it| Admission {
+        name: it.address.to_string(),
+        is_device: true,
+        since_secs: Some(it.since),
+        used_secs: used(&Entry::Device(it.address), Some(it.since)),
+        until_secs: Some(it.until),
+    });
+    Ok(people.chain(devices).collect())
+}
+
+/// Takes the token of this name back, and what let the device of this address in; servers that run
+/// learn of it. False where there is neither. Blocks.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(super) fn revoke(data: &Path, name: &str) -> Result<bool, Advice> {
+    let had_token = tokens::forget(&tokens::file_in(data), name)?;
+    let file = data.join(APPROVALS_FILE);
+    let mut approvals = Approvals::read(&file)?;
+    let was_let_in = name.parse::<IpAddr>().is_ok_and(|address| approvals.remove(address));
+    if was_let_in {
+        approvals.write(&file)?;
+    }
+    Ok(had_token || was_let_in)
 }
 
 fn now_secs() -> i64 {
@@ -132,7 +211,7 @@ impl DeviceAnswer {
             }
             None => approvals.remove(address),
         })?;
-        if has_room { Ok(()) } else { Err(too_many(&register.approvals_file)) }
+        if has_room { Ok(()) } else { Err(too_many(&register.data.join(APPROVALS_FILE))) }
     }
 }
 
@@ -143,11 +222,18 @@ mod tests {
     const DEVICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7));
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 
+    /// The register as a server has it that starts now.
+    fn opened(data: &Path) -> Arc<Register> {
+        let register = Register::open(data);
+        register.refresh(&RwLock::default());
+        Arc::new(register)
+    }
+
     #[test]
     fn an_answer_holds_at_once_and_for_later_starts_once_it_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let register = Arc::new(Register::open(folder.path()));
-        let is_let_in_later = || Register::open(folder.path()).admits(DEVICE, HERE);
+        let register = opened(folder.path());
+        let is_let_in_later = || opened(folder.path()).admits(DEVICE, HERE);
         let answer = DeviceAnswer::new(&register, DEVICE, Some(HERE));
         assert!(register.admits(DEVICE, HERE) && !is_let_in_later());
         answer.keep().unwrap();
@@ -165,22 +251,53 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(APPROVALS_FILE);
         std::fs::write(&file, b"{").unwrap();
-        let register = Arc::new(Register::open(folder.path()));
+        let register = opened(folder.path());
         let advice = DeviceAnswer::new(&register, DEVICE, Some(HERE)).keep().unwrap_err();
         assert!(advice.sentence.contains(APPROVALS_FILE), "{advice}");
         assert!(register.admits(DEVICE, HERE), "for as long as this server runs");
         assert_eq!(std::fs::read(&file).unwrap(), b"{");
+        revoke(folder.path(), "10.0.0.7").unwrap_err();
+        admissions(folder.path()).unwrap_err();
     }
 
     #[test]
     fn uses_of_two_servers_are_both_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let (first, second) = (Register::open(folder.path()), Register::open(folder.path()));
+        let (first, second) = (opened(folder.path()), opened(folder.path()));
         let (anna, device) = (Entry::Token("Anna".into()), Entry::Device(DEVICE));
         assert!(first.note_use(&anna) && second.note_use(&device));
         first.write_uses();
         second.write_uses();
-        let kept = read_uses(&folder.path().join(USES_FILE));
+        let kept = read_uses(folder.path());
         assert!(kept.of(&anna).is_some() && kept.of(&device).is_some());
+    }
+
+    #[test]
+    fn who_may_come_in_is_listed_and_a_server_that_runs_learns_who_may_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = RwLock::new(Policy::default());
+        let register = Arc::new(Register::open(folder.path()));
+        let people = ["Anna".to_owned(), "Ben".to_owned()];
+        let told = policy.write().tokens.of_people(&tokens::file_in(folder.path()), &people, None, 1000).unwrap();
+        DeviceAnswer::new(&register, DEVICE, Some(HERE)).keep().unwrap();
+        assert!(register.refresh(&policy) && !register.refresh(&policy));
+        assert!(register.note_use(&Entry::Token("Ben".into())));
+        register.write_uses();
+        let listed = admissions(folder.path()).unwrap();
+        let about: Vec<_> = listed.iter().map(|it| (it.name.as_str(), it.is_device, it.used_secs.is_some())).collect();
+        assert_eq!(about, [("Anna", false, false), ("Ben", false, true), ("10.0.0.7", true, false)]);
+        assert_eq!((listed[0].since_secs, listed[0].until_secs), (Some(1000), None));
+        let device = &listed[2];
+        assert_eq!(device.until_secs.zip(device.since_secs).map(|(until, since)| until - since), Some(30 * 24 * 60 * 60));
+
+        let named = |text: &str| policy.read().tokens.name_of(text, 1000).map(|it| it.name.clone());
+        assert!(revoke(folder.path(), "Anna").unwrap() && revoke(folder.path(), "10.0.0.7").unwrap());
+        for nobody in ["Anna", "10.0.0.7", "10.0.0.8", ""] {
+            assert!(!revoke(folder.path(), nobody).unwrap(), "{nobody}");
+        }
+        assert!(named(&told[0].1).is_some() && register.admits(DEVICE, HERE), "not yet");
+        assert!(register.refresh(&policy));
+        assert_eq!([&told[0].1, &told[1].1].map(|it| named(it)), [None, Some("Ben".to_owned())]);
+        assert!(!register.admits(DEVICE, HERE));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use atelier_core::advice::Advice;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ use atelier_peers::prove;
 
 /// Fewest bytes of a token: what is shorter can be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
+/// The file of tokens, in the folder of data.
+const FILE: &str = "serve-tokens.json";
 /// Most tokens.
 const MAX_TOKENS: usize = 1000;
 const DAY_SECS: i64 = 24 * 60 * 60;
@@ -27,10 +29,13 @@ pub struct TokenName {
     pub is_shared: bool,
 }
 
-/// A token, and until when it is one: seconds since 1970; `None`: without end.
+/// A token; times are in seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Token {
     text: String,
+    /// `None`: nobody noted it.
+    since: Option<i64>,
+    /// `None`: without end.
     until: Option<i64>,
 }
 
@@ -40,61 +45,103 @@ impl Token {
     }
 }
 
-/// The tokens of a server.
+/// The tokens of a server: those that it was given, and those of the file.
 #[derive(Clone, Default)]
 pub struct Tokens {
-    known: Vec<(TokenName, Token)>,
+    given: Vec<(TokenName, Token)>,
+    kept: Vec<(TokenName, Token)>,
 }
 
-/// A token as the file has it: a text, which has no end, or with its end.
+/// A token as the file has it: a text, or with its times.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum StoredToken {
     Plain(String),
-    Ending { token: String, until: i64 },
+    Dated {
+        token: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<i64>,
+    },
+}
+
+/// A token of the file, without its secret; times are in seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KeptToken {
+    pub(super) name: String,
+    pub(super) since: Option<i64>,
+    pub(super) until: Option<i64>,
 }
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.known.iter().map(|(name, _)| &name.name)).finish()
+        f.debug_list().entries(self.all().map(|(name, _)| &name.name)).finish()
     }
 }
 
 impl Tokens {
+    fn all(&self) -> impl Iterator<Item = &(TokenName, Token)> {
+        self.given.iter().chain(&self.kept)
+    }
+
     /// Adds a token.
     ///
     /// # Errors
     /// Where it can be guessed, or its name cannot be shown.
     pub fn add(&mut self, name: &str, token: &str, is_shared: bool) -> Result<(), Advice> {
-        self.add_until(name, token, is_shared, None)
+        let checked = self.checked(name, Token { text: token.to_owned(), since: None, until: None }, is_shared)?;
+        self.given.push(checked);
+        Ok(())
     }
 
-    fn add_until(&mut self, name: &str, token: &str, is_shared: bool, until: Option<i64>) -> Result<(), Advice> {
+    /// A token that may be one beside the others.
+    fn checked(&self, name: &str, token: Token, is_shared: bool) -> Result<(TokenName, Token), Advice> {
         check_name(name)?;
         let is_same = |known: &str| known != name && known.to_lowercase() == name.to_lowercase();
-        if let Some((other, _)) = self.known.iter().find(|(it, _)| is_same(&it.name)) {
+        if let Some((other, _)) = self.all().find(|(it, _)| is_same(&it.name)) {
             // Many disks take their folders for one.
             let sentence = format!("The names {} and {name} differ in capital letters alone.", other.name);
             return Err(Advice::new(sentence, "Choose another name for one of them."));
         }
-        if token.len() < MIN_TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
+        if token.text.len() < MIN_TOKEN_BYTES || !token.text.bytes().all(|it| it.is_ascii_graphic()) {
             let hint = format!("Choose at least {MIN_TOKEN_BYTES} letters, digits and signs, without spaces.");
             return Err(Advice::new("This token can be guessed, or cannot be sent.", hint));
         }
-        self.known.push((TokenName { name: name.to_owned(), is_shared }, Token { text: token.to_owned(), until }));
+        Ok((TokenName { name: name.to_owned(), is_shared }, token))
+    }
+
+    /// Takes those of a file in place of those that it had before; where one cannot be used, nothing is
+    /// changed. `now_secs`: since 1970. Blocks.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a token in it cannot be used.
+    pub(super) fn take_kept(&mut self, file: &Path, now_secs: i64) -> Result<(), Advice> {
+        let mut kept = read(file)?;
+        kept.retain(|_, token| !token.is_over(now_secs));
+        self.set_kept(kept)
+    }
+
+    fn set_kept(&mut self, kept: BTreeMap<String, Token>) -> Result<(), Advice> {
+        let mut tokens = Self { given: self.given.clone(), kept: Vec::new() };
+        for (person, token) in kept {
+            let checked = tokens.checked(&person, token, person == SHARED)?;
+            tokens.kept.push(checked);
+        }
+        *self = tokens;
         Ok(())
     }
 
     /// Everybody who has a token, with it.
     #[must_use]
     pub fn people(&self) -> Vec<(String, String)> {
-        self.known.iter().map(|(name, token)| (name.name.clone(), token.text.clone())).collect()
+        self.all().map(|(name, token)| (name.name.clone(), token.text.clone())).collect()
     }
 
     /// True where there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.given.is_empty() && self.kept.is_empty()
     }
 
     /// The name of this token, unless its time is over. Every token is compared, in a time that tells
@@ -102,7 +149,7 @@ impl Tokens {
     #[must_use]
     pub fn name_of(&self, given: &str, now_secs: i64) -> Option<&TokenName> {
         let mut found = None;
-        for (name, token) in &self.known {
+        for (name, token) in self.all() {
             let is_it = bool::from(token.text.as_bytes().ct_eq(given.as_bytes()));
             if is_it && !token.is_over(now_secs) {
                 found = Some(name);
@@ -114,7 +161,7 @@ impl Tokens {
     /// Proofs that they are known here, for whoever asks with this challenge at this address. `now_secs`:
     /// since 1970.
     pub(crate) fn proofs(&self, challenge: &str, address: SocketAddr, now_secs: i64) -> Vec<String> {
-        let valid = self.known.iter().filter(|(_, token)| !token.is_over(now_secs));
+        let valid = self.all().filter(|(_, token)| !token.is_over(now_secs));
         valid.filter_map(|(_, token)| prove(&token.text, challenge, address)).collect()
     }
 
@@ -129,7 +176,6 @@ impl Tokens {
         let all = kept.len();
         kept.retain(|_, token| !token.is_over(now_secs));
         let mut is_changed = kept.len() != all;
-        let mut told = Vec::new();
         for person in people {
             check_name(person)?;
             if !kept.contains_key(person) {
@@ -137,33 +183,49 @@ impl Tokens {
                     return Err(Advice::new("There are too many tokens.", format!("Remove some from {}.", file.display())));
                 }
                 let until = days.map(|days| now_secs.saturating_add(i64::from(days) * DAY_SECS));
-                kept.insert(person.clone(), Token { text: draw(), until });
+                kept.insert(person.clone(), Token { text: draw(), since: Some(now_secs), until });
                 is_changed = true;
             }
         }
+        // One that cannot be used is not written.
+        let mut tokens = self.clone();
+        tokens.set_kept(kept.clone())?;
         if is_changed {
             write(file, &kept)?;
         }
         // Who got a token before may still use it.
-        for (person, token) in kept {
-            let is_shared = person == SHARED;
-            self.add_until(&person, &token.text, is_shared, token.until)?;
-            if people.contains(&person) {
-                told.push((person, token.text));
-            }
-        }
-        Ok(told)
+        *self = tokens;
+        let told = kept.into_iter().filter(|(person, _)| people.contains(person));
+        Ok(told.map(|(person, token)| (person, token.text)).collect())
     }
 }
 
+/// The file of tokens in this folder of data.
+pub(super) fn file_in(data: &Path) -> PathBuf {
+    data.join(FILE)
+}
+
+/// The tokens of a file that have not ended. `now_secs`: since 1970. Blocks.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(super) fn kept_in(file: &Path, now_secs: i64) -> Result<Vec<KeptToken>, Advice> {
+    let valid = read(file)?.into_iter().filter(|(_, token)| !token.is_over(now_secs));
+    Ok(valid.map(|(name, Token { since, until, .. })| KeptToken { name, since, until }).collect())
+}
+
 /// Takes the token of a person out of a file, where it has one: who gets one again gets another.
-/// Blocks.
+/// False where it has none. Blocks.
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub(super) fn forget(file: &Path, person: &str) -> Result<(), Advice> {
+pub(super) fn forget(file: &Path, person: &str) -> Result<bool, Advice> {
     let mut kept = read(file)?;
-    if kept.remove(person).is_some() { write(file, &kept) } else { Ok(()) }
+    let is_there = kept.remove(person).is_some();
+    if is_there {
+        write(file, &kept)?;
+    }
+    Ok(is_there)
 }
 
 /// The name of the token that people share who have none of their own.
@@ -196,11 +258,8 @@ fn faulty(file: &Path, error: &dyn fmt::Display) -> Advice {
 }
 
 fn stored(token: &Token) -> StoredToken {
-    let text = token.text.clone();
-    match token.until {
-        Some(until) => StoredToken::Ending { token: text, until },
-        None => StoredToken::Plain(text),
-    }
+    let Token { text, since, until } = token.clone();
+    if since.is_none() && until.is_none() { StoredToken::Plain(text) } else { StoredToken::Dated { token: text, since, until } }
 }
 
 fn write(file: &Path, tokens: &BTreeMap<String, Token>) -> Result<(), Advice> {
@@ -211,8 +270,8 @@ fn write(file: &Path, tokens: &BTreeMap<String, Token>) -> Result<(), Advice> {
 fn read(file: &Path) -> Result<BTreeMap<String, Token>, Advice> {
     let stored: BTreeMap<String, StoredToken> = kept_file::read(file).map_err(|error| faulty(file, &error))?;
     let token = |stored| match stored {
-        StoredToken::Plain(text) => Token { text, until: None },
-        StoredToken::Ending { token, until } => Token { text: token, until: Some(until) },
+        StoredToken::Plain(text) => Token { text, since: None, until: None },
+        StoredToken::Dated { token, since, until } => Token { text: token, since, until },
     };
     Ok(stored.into_iter().map(|(person, stored)| (person, token(stored))).collect())
 }
@@ -255,11 +314,11 @@ mod tests {
     fn a_token_that_is_taken_back_is_never_one_again_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tokens.json");
-        forget(&file, "Anna").unwrap();
+        assert!(!forget(&file, "Anna").unwrap());
         assert!(!file.exists(), "there is nothing to write");
         let people = ["Anna".to_owned(), "Ben".to_owned()];
         let told = Tokens::default().of_people(&file, &people, None, 0).unwrap();
-        forget(&file, "Anna").unwrap();
+        assert!(forget(&file, "Anna").unwrap());
         let mut tokens = Tokens::default();
         tokens.of_people(&file, &[], None, 0).unwrap();
         assert_eq!([&told[0].1, &told[1].1].map(|it| tokens.name_of(it, 0).map(|it| it.name.as_str())), [None, Some("Ben")]);
@@ -287,5 +346,30 @@ mod tests {
         let (tokens, second) = at(end);
         assert_ne!(second, first);
         assert_eq!(tokens.name_of(&first, end), None);
+    }
+
+    #[test]
+    fn what_another_process_changed_in_the_file_is_taken_over_and_given_tokens_stay() {
+        const GIVEN: &str = "a-token-of-the-command-line";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens.json");
+        let mut tokens = Tokens::default();
+        tokens.add(SHARED, GIVEN, true).unwrap();
+        let people = ["Anna".to_owned(), "Ben".to_owned()];
+        let told = tokens.of_people(&file, &people, None, 100).unwrap();
+        assert!(forget(&file, "Anna").unwrap());
+        let new = Tokens::default().of_people(&file, &["Carol".to_owned()], Some(1), 200).unwrap();
+        tokens.take_kept(&file, 300).unwrap();
+        let named = |tokens: &Tokens, text: &str| tokens.name_of(text, 300).map(|it| it.name.clone());
+        Tokens::default().of_people(&file, &["BEN".to_owned()], None, 200).unwrap_err();
+        let all = [told[0].1.as_str(), &told[1].1, &new[0].1, GIVEN].map(|text| named(&tokens, text));
+        assert_eq!(all, [None, Some("Ben".into()), Some("Carol".into()), Some(SHARED.into())]);
+        let kept = |name: &str, since, until| KeptToken { name: name.into(), since: Some(since), until };
+        assert_eq!(kept_in(&file, 300).unwrap(), [kept("Ben", 100, None), kept("Carol", 200, Some(200 + DAY_SECS))]);
+        for faulty in [&b"{"[..], br#"{"Anna": "short"}"#, br#"{"guest 1": "0123456789abcdef"}"#] {
+            std::fs::write(&file, faulty).unwrap();
+            tokens.take_kept(&file, 300).unwrap_err();
+            assert_eq!(named(&tokens, &told[1].1).as_deref(), Some("Ben"), "nothing is changed");
+        }
     }
 }

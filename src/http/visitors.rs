@@ -89,6 +89,11 @@ impl Visitors {
         asked
     }
 
+    /// Those of which this is true ask no longer.
+    pub(super) fn forget_asking(&self, is_answered: impl Fn(IpAddr, IpAddr) -> bool) {
+        self.0.lock().asking.retain(|(address, here)| !is_answered(*address, *here));
+    }
+
     pub(super) fn is_turned_away(&self, address: IpAddr) -> bool {
         self.0.lock().turned_away.contains(&address)
     }
@@ -106,9 +111,15 @@ impl Visitors {
 
     /// Changes the state; true asks for a look.
     fn change(&self, change: impl FnOnce(&mut State) -> bool) {
-        let mut state = self.0.lock();
-        let wake = if change(&mut state) { state.wake.clone() } else { None };
-        drop(state);
+        let asks = change(&mut self.0.lock());
+        if asks {
+            self.wake();
+        }
+    }
+
+    /// Asks for a look.
+    pub(super) fn wake(&self) {
+        let wake = self.0.lock().wake.clone();
         if let Some(wake) = wake {
             wake();
         }
@@ -145,6 +156,9 @@ mod tests {
         for last in 10..60 {
             visitors.note_asking(address(last), here);
         }
+        visitors.forget_asking(|address, asked| address == IpAddr::from([10, 0, 0, 10]) && asked == here);
+        assert_eq!(visitors.guests().asking.len(), MAX_ASKING - 1, "one was let in elsewhere");
+        visitors.note_asking(address(10), here);
         assert_eq!(visitors.guests().asking.len(), MAX_ASKING);
         visitors.note_seen(&Owner::named("Anna"));
         assert_eq!(visitors.guests().connected, ["Anna"]);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::{LibraryFlags, ServerFlags};
 use crate::http::{DEFAULT_PORT, DiskQuota, Retention};
@@ -11,7 +11,10 @@ const ACCESS: &str = "Access";
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct HttpFlags {
+    #[command(subcommand)]
+    pub(in crate::cli) command: Option<HttpCommand>,
     /// Address to listen on [default: this computer alone, 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS")]
     pub(in crate::cli) host: Option<String>,
@@ -80,4 +83,23 @@ pub struct HttpFlags {
     pub(in crate::cli) servers: ServerFlags,
     #[command(flatten)]
     pub(in crate::cli) library: LibraryFlags,
+}
+
+/// Subcommands of `serve`.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum HttpCommand {
+    /// List who may use this computer's models: people by their tokens, and devices that were let in
+    /// by their addresses.
+    Access {
+        /// Print JSON to standard output, one object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke the token of a person, or the access of a device, also where a server runs. Pictures
+    /// stay.
+    Revoke {
+        /// Name of the person, or address of the device
+        #[arg(value_name = "NAME|ADDRESS")]
+        name: String,
+    },
 }

@@ -31,6 +31,7 @@ pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use grid::GridFlags;
 pub(super) use guidance::{FamilyFlags, GuidanceFlags};
 pub(super) use hires::HiresFlags;
+pub(super) use http::HttpCommand;
 pub use http::HttpFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};

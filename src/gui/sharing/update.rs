@@ -184,10 +184,10 @@ fn change_people(state: &mut State, people: Vec<String>, gone: Option<String>, c
             let state = features.sharing;
             state.is_changing = false;
             match changed {
-                Ok((tokens, people)) => {
+                Ok(tokens) => {
                     if let Phase::On(running) = &mut state.phase {
                         running.server.set_tokens(tokens);
-                        running.people = people;
+                        running.people = running.server.people();
                         if is_added {
                             state.person.clear();
                         }
@@ -230,6 +230,12 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let guests = running.server.guests();
     let new = guests.asking.iter().find(|it| !running.guests.asking.contains(it)).copied();
     running.guests = guests;
+    // The command line may have taken a token back.
+    running.people = running.server.people();
+    let has_token = |code: &PhoneCode| running.people.iter().any(|(person, _)| *person == code.person);
+    if state.code.as_ref().is_some_and(|code| !has_token(code)) {
+        state.code = None;
+    }
     if let Some(address) = new.filter(|_| !is_open) {
         context.notice(tr!("sharing-a-device-at-asks", address));
     }

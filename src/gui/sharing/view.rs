@@ -154,7 +154,8 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         });
     }
     for address in &running.guests.admitted {
-        ui.push_id(address, |ui| {
+        // One of them may ask anew in another network.
+        ui.push_id(("admitted", address), |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(tr!("sharing-a-device-at-has-access", address)).color(palette.text));
                 command_button(ui, state, commands, Command::RevokeDevice(*address));

@@ -72,11 +72,9 @@ pub(super) fn usage(paths: &Paths, owners: Vec<String>) -> BTreeMap<String, Opti
 }
 
 /// Everybody's tokens. The people of `access` get one where they have none; that of `gone` ends.
-pub(super) fn tokens_of(access: &Access, gone: Option<&str>, paths: &Paths) -> Result<(Tokens, Vec<(String, String)>), CannotServe> {
+pub(super) fn tokens_of(access: &Access, gone: Option<&str>, paths: &Paths) -> Result<Tokens, CannotServe> {
     if let Some(person) = gone {
         Access::forget(paths, person)?;
     }
-    let (tokens, _) = access.tokens(paths)?;
-    let people = tokens.people();
-    Ok((tokens, people))
+    Ok(access.tokens(paths)?.0)
 }

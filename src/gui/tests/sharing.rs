@@ -203,6 +203,24 @@ fn a_token_that_cannot_be_taken_back_is_told_with_a_hint_that_fits() {
 }
 
 #[test]
+fn a_token_that_another_process_took_back_is_shown_no_longer() {
+    let mut studio = open();
+    studio.check("Programs on this computer need a token too");
+    let address = start(&mut studio);
+    let token = add_anna(&mut studio);
+    assert_eq!(status(address, Some(&token)), 200);
+    studio.click_first("Show code");
+    assert!(studio.app().state.sharing.code.is_some());
+    let file = Paths::beneath(studio.folder.path()).data.join("serve-tokens.json");
+    atelier_core::paths::write_private(&file, b"{}").unwrap();
+    assert_eq!(status(address, Some(&token)), 401);
+    studio.until("the end of Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_none()));
+    assert!(studio.app().state.sharing.code.is_none());
+    studio.click("Stop sharing");
+    studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
+}
+
+#[test]
 fn sharing_begins_again_at_the_next_start_where_that_is_chosen_and_every_view_says_so() {
     let mut studio = open();
     studio.check("Programs on this computer need a token too");
