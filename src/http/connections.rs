@@ -146,7 +146,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_mins(5);
 
     async fn take(body: Body) -> StatusCode {
-        if read_within(body, 1 << 10, PATIENCE).await.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST }
+        if read_within(body, 1 << 10, PATIENCE, None).await.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST }
     }
 
     /// What a client that sends these bytes, and then nothing, is answered until its connection ends.

@@ -1,6 +1,7 @@
 //! Requests that last as long as a picture takes: an owner has so many at a time.
 
 use axum::extract::FromRequestParts;
+use axum::http::Extensions;
 use axum::http::request::Parts;
 
 use super::error::Failure;
@@ -17,8 +18,12 @@ impl FromRequestParts<SharedApp> for Held {
 
     /// Comes before the body: one that has no place is not read.
     async fn from_request_parts(parts: &mut Parts, app: &SharedApp) -> Result<Self, Failure> {
-        // The guard has put it there.
-        let owner = parts.extensions.get::<Owner>().ok_or_else(|| Failure::Unauthorized(Refusal::Token.sentence()))?;
-        app.hold(owner)
+        app.hold(owner_in(&parts.extensions)?)
     }
+}
+
+/// The owner of a request.
+pub(super) fn owner_in(extensions: &Extensions) -> Result<&Owner, Failure> {
+    // The guard has put it there.
+    extensions.get::<Owner>().ok_or_else(|| Failure::Unauthorized(Refusal::Token.sentence()))
 }

@@ -46,6 +46,7 @@ mod retention;
 mod sdapi;
 mod state;
 mod tokens;
+mod uploads;
 mod uses;
 mod visitors;
 

@@ -150,7 +150,7 @@ async fn rate(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     Path(id): Path<String>,
-    Payload(body): Payload,
+    Payload(body, _): Payload,
 ) -> Result<Json, Failure> {
     let (rating, note) = read_rating(Fields::read(&body)?)?;
     let id = find(&app, &owner, &id).await?.summary.id;
@@ -167,7 +167,7 @@ async fn upscale(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     Path(id): Path<String>,
-    Payload(body): Payload,
+    Payload(body, _): Payload,
 ) -> Result<Response, Failure> {
     let note = Fields::read(&body)?.finish()?;
     let mut made = enlarge(&app, &owner, &id, SCALE).await?;

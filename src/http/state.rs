@@ -27,6 +27,7 @@ use super::places::{Place, Places};
 use super::quota::{DiskQuota, folder_of, used_bytes};
 use super::recipe::{ResolvedWish, Wish, make};
 use super::retention::{Retention, remove_old, saved_folder};
+use super::uploads::{Upload, is_limited};
 
 /// Pictures of one owner that may wait at a time, and how many seconds they may be predicted to
 /// take.
@@ -61,6 +62,7 @@ pub(crate) struct App {
     pub(super) takes_any_guidance: bool,
     decodes: Semaphore,
     held: Arc<Places<Owner>>,
+    uploads: Arc<Places<Owner>>,
     owners: Mutex<HashMap<Owner, OwnerState>>,
     links: Mutex<HashMap<String, Link>>,
     formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
@@ -117,6 +119,7 @@ impl App {
             takes_any_guidance: false,
             decodes: Semaphore::new(MAX_DECODES),
             held: Arc::default(),
+            uploads: Arc::default(),
             owners: Mutex::default(),
             links: Mutex::default(),
             formats: Mutex::default(),
@@ -158,11 +161,28 @@ impl App {
         blocking(work).await?
     }
 
+    /// The same for what a client has sent, which is one of its owner's uploads until it is decoded.
+    pub(crate) async fn decode_upload<T: Send + 'static>(
+        &self,
+        upload: Upload,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let decode = move || {
+            let decoded = work();
+            drop(upload);
+            decoded
+        };
+        self.decode(decode).await
+    }
+
+    /// A body of this owner that is to be read.
+    pub(super) fn upload(&self, owner: &Owner) -> Upload {
+        Upload::new(&self.uploads, owner)
+    }
+
     /// A place for a request of this owner that lasts, where there is one.
     pub(super) fn hold(&self, owner: &Owner) -> Result<Place<Owner>, Failure> {
-        // A script of the person at the machine waits as the person does.
-        let is_free = owner.is_person() || owner.is_this_computer();
-        let place = self.held.take(owner, |own, _| is_free || own < MAX_HELD);
+        let place = self.held.take(owner, |own, _| !is_limited(owner) || own < MAX_HELD);
         place.ok_or_else(|| {
             let sentence =
                 format!("{MAX_HELD} of your requests wait for pictures or follow jobs already. Wait for one of them, or close it.");

@@ -165,6 +165,50 @@ fn eight_requests_of_an_owner_may_last_at_a_time_and_the_ninth_is_told_when_to_c
 }
 
 #[test]
+fn uploads_of_an_owner_have_so_many_bytes_at_a_time_and_more_are_refused_in_the_words_of_each_client() {
+    let studio = shared();
+    let authorization = format!("Bearer {ANNA}");
+    let headers = [("Authorization", authorization.as_str()), ("Content-Length", "67108864")];
+    // Each says that it brings 64 MiB, and brings a byte.
+    let mut uploads: Vec<Sent> = (0..4).map(|_| Sent::new(studio.address(), "POST", "/sdcpp/v1/img_gen", &headers, b"{")).collect();
+    let small = |token: &str| ask(&studio, token, "POST", "/sdapi/v1/options", &json!({}));
+    while small(ANNA).status == 200 {
+        std::thread::yield_now();
+    }
+    for path in [
+        "/sdapi/v1/txt2img",
+        "/sdapi/v1/png-info",
+        "/v1/images/generations",
+        "/v1/images/edits",
+        "/sdcpp/v1/img_gen",
+        "/atelier/v1/pictures/1/rating",
+        "/mcp",
+    ] {
+        let refused = ask(&studio, ANNA, "POST", path, &json!({"prompt": "a lake"}));
+        assert_eq!(refused.status, 429, "{path}: {}", refused.text());
+        assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() > 0, "{path}");
+        assert_eq!(refused.header("x-should-retry"), None, "{path}: waiting helps");
+        let told = refused.json();
+        let (word, sentence) = match path.split('/').nth(1) {
+            Some("v1") => (&told["error"]["code"], &told["error"]["message"]),
+            Some("sdcpp") => (&told["code"], &told["error"]),
+            _ => (&told["error"], &told["detail"]),
+        };
+        let words = [Some("Too many requests"), Some("rate_limit_exceeded"), None];
+        assert!(words.contains(&word.as_str()) && sentence.as_str().unwrap().contains("256 MiB"), "{path}: {told}");
+    }
+    let stopped = ask(&studio, ANNA, "POST", "/sdapi/v1/interrupt", &json!({}));
+    assert!(stopped.status == 200 && stopped.text().contains("256 MiB"), "it is done whatever its body says: {}", stopped.text());
+    assert_eq!(small(BEN).status, 200, "others have as many of their own");
+
+    // Who hangs up makes room.
+    drop(uploads.pop());
+    while small(ANNA).status != 200 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn a_script_on_this_computer_may_ask_for_more_at_a_time() {
     let studio = Studio::guarded(Policy::default());
     studio.pause(PauseMode::AfterPicture);

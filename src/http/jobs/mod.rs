@@ -106,14 +106,18 @@ fn defaults_of(model: &ListedModel) -> Value {
     })
 }
 
-async fn add(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Result<Response, Failure> {
+async fn add(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    Payload(body, upload): Payload,
+) -> Result<Response, Failure> {
     if app.hub.open_jobs() >= MAX_QUEUE {
         return Err(Failure::Busy { sentence: "job queue is full".to_owned(), retry_secs: 30 });
     }
     let request = request::read(Fields::read(&body)?)?;
     drop(body);
     let format = request.format;
-    let request = app.decode(move || request.decode()).await?;
+    let request = app.decode_upload(upload, move || request.decode()).await?;
     let made = app.make(&owner, request.wish).await?;
     // Who asks for a job may watch it by its events at any time.
     let view = app.add(&owner, made, Previews::Always, Lane::Batch).await?.leave_alone();
@@ -215,7 +219,7 @@ async fn cancel(
     app.hub.cancel(view.id);
     // The sender lives as long as the job is not over.
     let mut view = receiver.wait_for(JobView::is_over).await.map(|view| view.clone()).unwrap_or(view);
-    view.notes.extend(note_on(body).await);
+    view.notes.extend(note_on(&app, &owner, body).await);
     Ok(Json(about(&view)))
 }
 

@@ -76,7 +76,7 @@ async fn over_http(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     headers: HeaderMap,
-    Payload(body): Payload,
+    Payload(body, _upload): Payload,
 ) -> Response {
     let version = headers.get("mcp-protocol-version").map(|it| it.to_str().unwrap_or_default());
     if version.is_some_and(|it| !VERSIONS.contains(&it)) {

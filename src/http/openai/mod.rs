@@ -5,7 +5,6 @@
 mod request;
 
 use atelier_gallery::queue::{Lane, Owner};
-use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -23,6 +22,7 @@ use super::json::Json;
 use super::models::ListedModel;
 use super::payload::{Payload, read_body};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
+use super::uploads::Upload;
 use request::{ImageRequest, Purpose};
 
 /// Every route of OpenAI's.
@@ -76,11 +76,11 @@ async fn generations(
     Extension(owner): Extension<Owner>,
     host: Host,
     held: Held,
-    Payload(body): Payload,
+    Payload(body, upload): Payload,
 ) -> Result<Response, Failure> {
     let request = request::read(Fields::read(&body)?, Vec::new(), None, Purpose::Generate)?;
     drop(body);
-    answer(&app, &owner, request, Purpose::Generate, host, held).await
+    answer(&app, &owner, request, Purpose::Generate, host, held, upload).await
 }
 
 async fn edits(
@@ -105,10 +105,10 @@ async fn variations(
 
 async fn of_form(app: &SharedApp, owner: &Owner, request: Request, purpose: Purpose, host: Host, held: Held) -> Result<Response, Failure> {
     let (parts, body) = request.into_parts();
-    let body: Bytes = read_body(body).await?;
+    let Payload(body, upload) = read_body(body, app.upload(owner)).await?;
     let (fields, images, mask) = request::read_form(parts, body).await?;
     let request = request::read(fields, images, mask, purpose)?;
-    answer(app, owner, request, purpose, host, held).await
+    answer(app, owner, request, purpose, host, held, upload).await
 }
 
 /// What an answer says beside the pictures.
@@ -147,10 +147,11 @@ async fn answer(
     purpose: Purpose,
     host: Host,
     held: Held,
+    upload: Upload,
 ) -> Result<Response, Failure> {
     let form = Form { format: request.format, quality: request.quality.clone(), partial_images: request.partial_images, purpose };
     let (is_streamed, answers_links) = (request.is_streamed, request.answers_links);
-    let request = app.decode(move || request.decode()).await?;
+    let request = app.decode_upload(upload, move || request.decode()).await?;
     let made = app.make(owner, request.wish).await?;
     let previews = if is_streamed && form.partial_images > 0 { Previews::Always } else { Previews::Never };
     let mut waiter = app.add(owner, made, previews, Lane::Interactive).await?;

@@ -130,16 +130,22 @@ pub(super) async fn single(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
     _held: Held,
-    Payload(body): Payload,
+    Payload(body, upload): Payload,
 ) -> Answer {
     let (how, image) = read_single(Fields::read(&body)?)?;
     drop(body);
-    let image = app.decode(move || decode_fine("image", &bytes_of("image", &image)?)).await?;
+    let image = app.decode_upload(upload, move || decode_fine("image", &bytes_of("image", &image)?)).await?;
     let (text, notes) = enlarge(&app, &owner, image, how).await?;
     Ok(Json(json!({"image": text, "html_info": html(&notes)})))
 }
 
-pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
+pub(super) async fn batch(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    _held: Held,
+    // Until the end: each picture is decoded once the one before it is made.
+    Payload(body, _upload): Payload,
+) -> Answer {
     let (how, images) = read_batch(Fields::read(&body)?)?;
     drop(body);
     let (mut answers, mut notes) = (Vec::new(), Vec::new());
@@ -156,10 +162,10 @@ pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extens
     Ok(Json(json!({"images": answers, "html_info": html(&notes)})))
 }
 
-pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payload) -> Answer {
+pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body, upload): Payload) -> Answer {
     let (image, note) = read_png(Fields::read(&body)?)?;
     drop(body);
-    let text = app.decode(move || parameters("image", &bytes_of("image", &image)?)).await?;
+    let text = app.decode_upload(upload, move || parameters("image", &bytes_of("image", &image)?)).await?;
     let read = a1111::parse(&text);
     let pairs: Map<String, Value> = read.pairs.into_iter().map(|(key, value)| (key, Value::String(value))).collect();
     let mut items = Map::new();

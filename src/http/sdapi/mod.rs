@@ -12,7 +12,7 @@ mod request;
 
 use atelier_gallery::queue::{JobState, Lane, Owner};
 use atelier_studio::styles::read_styles;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
@@ -92,20 +92,20 @@ pub(crate) fn describe_query(path: &str) -> Option<Description> {
     (path == "/sdapi/v1/progress").then(|| Fields::describe(progress::read_query))
 }
 
-async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
-    generate(&app, &owner, body, false).await
+async fn txt2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, payload: Payload) -> Answer {
+    generate(&app, &owner, payload, false).await
 }
 
-async fn img2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, Payload(body): Payload) -> Answer {
-    generate(&app, &owner, body, true).await
+async fn img2img(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, _held: Held, payload: Payload) -> Answer {
+    generate(&app, &owner, payload, true).await
 }
 
-async fn generate(app: &SharedApp, owner: &Owner, body: Bytes, is_img2img: bool) -> Answer {
+async fn generate(app: &SharedApp, owner: &Owner, Payload(body, upload): Payload, is_img2img: bool) -> Answer {
     let request = request::read(Fields::read(&body)?, is_img2img)?;
     // It may be large, and the picture takes a while.
     drop(body);
     let format = request.format;
-    let request = app.decode(move || request.decode()).await?;
+    let request = app.decode_upload(upload, move || request.decode()).await?;
     let mut wish = request.wish;
     apply_styles(app, &request.styles, &mut wish).await?;
     let made = app.make(owner, wish).await?;
@@ -145,9 +145,9 @@ async fn apply_styles(app: &SharedApp, names: &[String], wish: &mut Wish) -> Res
     Ok(())
 }
 
-async fn refresh(State(app): State<SharedApp>, body: Body) -> Answer {
+async fn refresh(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     app.refresh_models().await?;
-    Ok(Json(noted(json!({}), note_on(body).await)))
+    Ok(Json(noted(json!({}), note_on(&app, &owner, body).await)))
 }
 
 async fn unload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
@@ -155,7 +155,7 @@ async fn unload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>
     if let Err(busy) = app.engine.unload() {
         tracing::warn!("the models stay in memory: {busy}");
     }
-    Ok(Json(noted(json!({}), note_on(body).await)))
+    Ok(Json(noted(json!({}), note_on(&app, &owner, body).await)))
 }
 
 async fn reload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
@@ -167,7 +167,7 @@ async fn reload(State(app): State<SharedApp>, Extension(owner): Extension<Owner>
     if let Err(busy) = app.engine.preload(Some(recipe)) {
         tracing::warn!("the model is not loaded: {busy}");
     }
-    Ok(Json(noted(json!({}), note_on(body).await)))
+    Ok(Json(noted(json!({}), note_on(&app, &owner, body).await)))
 }
 
 /// The memory is everybody's: only programs of this computer free it.

@@ -51,7 +51,7 @@ pub(super) fn read(mut fields: Fields) -> Result<(Option<String>, Option<String>
     Ok((wanted, fields.finish()?))
 }
 
-pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+pub(super) async fn set_options(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body, _): Payload) -> Answer {
     let (wanted, note) = read(Fields::read(&body)?)?;
     if let Some(wanted) = wanted {
         let mut list = app.models().await?;

@@ -73,12 +73,12 @@ fn answer(progress: f64, secs: f64, state: &Value, image: Option<&str>, text: Op
 
 pub(super) async fn interrupt(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     stop(&app, &owner);
-    Ok(Json(noted(json!({}), note_on(body).await)))
+    Ok(Json(noted(json!({}), note_on(&app, &owner, body).await)))
 }
 
 pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, body: Body) -> Answer {
     stop(&app, &owner);
-    Ok(Json(noted(Value::Null, note_on(body).await)))
+    Ok(Json(noted(Value::Null, note_on(&app, &owner, body).await)))
 }
 
 /// Cancels the job that the owner looks at.
