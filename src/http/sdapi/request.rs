@@ -22,6 +22,8 @@ const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_HIRES_STRENGTH: f32 = 0.7;
 /// Factors of a second pass.
 const HIRES_SCALES: std::ops::RangeInclusive<f32> = Hires::SCALES.0..=Hires::SCALES.1;
+/// The factor of a second pass where nobody chose.
+const USUAL_HIRES_SCALE: f32 = 2.0;
 /// Fields of A1111's second pass, which have no effect where it is off.
 const HIRES_FIELDS: [&str; 12] = [
     "hr_upscaler",
@@ -251,7 +253,6 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
             wish.notes.push(format!("The second pass has no place for {what}; that of the picture was used."));
         }
     }
-    let scale = it.clamped_or("hr_scale", HIRES_SCALES, 2.0);
     // A side alone is a factor: the other one follows in the picture's shape.
     let by_side = match (across, down) {
         (Some(across), None) => Some(("hr_resize_x", across as f32 / width as f32)),
@@ -263,7 +264,13 @@ fn read_hires(it: &mut Fields, wish: &mut Wish, strength: f32) {
             format!("It is {scale} times the picture's side; choose from {} to {} times.", HIRES_SCALES.start(), HIRES_SCALES.end());
         it.fault(field, sentence);
     }
-    let scale = by_side.map_or(scale, |(_, scale)| scale);
+    let scale = if across.is_some() || down.is_some() {
+        // Clients send a factor beside the sides, which decide alone.
+        it.leave(&["hr_scale"]);
+        by_side.map_or(USUAL_HIRES_SCALE, |(_, scale)| scale)
+    } else {
+        it.clamped_or("hr_scale", HIRES_SCALES, USUAL_HIRES_SCALE)
+    };
     if scale > 1.0 || target.is_some() {
         let steps = steps.map(|steps| steps.min(*STEPS.end()));
         wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value, ..HiresWish::default() });
@@ -403,6 +410,11 @@ mod tests {
         assert_eq!(scaled(r#""hr_resize_x": 1024"#), (2.0, None, 0), "of A1111's own size");
         assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_x": 1000, "hr_resize_y": 1504"#), (2.0, Some((1000, 1504)), 0));
         assert_eq!(scaled(r#""width": 512, "height": 768, "hr_resize_x": 1024, "hr_resize_y": 1024"#), (2.0, Some((1024, 1024)), 1));
+        for unused in ["8", "0.5", "\"large\""] {
+            let beside = |sides: &str| scaled(&format!(r#""width": 512, "height": 768, {sides}, "hr_scale": {unused}"#));
+            assert_eq!(beside(r#""hr_resize_x": 1000, "hr_resize_y": 1504"#), (2.0, Some((1000, 1504)), 0), "{unused}");
+            assert_eq!(beside(r#""hr_resize_x": 0, "hr_resize_y": 1152"#), (1.5, None, 0), "{unused}");
+        }
         let Err(Failure::Invalid(faults)) = read(r#""width": 512, "height": 768, "hr_resize_x": 256"#) else { panic!() };
         assert_eq!(faults[0].field, ["hr_resize_x"]);
     }
