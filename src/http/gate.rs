@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::guard::{Entry, Policy};
-use super::register::{DeviceAnswer, Register};
+use super::register::{DeviceAnswer, Register, Welcome};
 use super::visitors::{Guests, Visitors};
 
 /// What the guard of every request looks at, and writes to.
@@ -54,8 +54,17 @@ impl Gate {
 
     /// Answers a device.
     pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> DeviceAnswer {
-        let asked = self.visitors.answer(address, is_welcome);
-        DeviceAnswer::new(&self.register, address, asked.filter(|_| is_welcome))
+        let welcome = match self.visitors.answer(address, is_welcome) {
+            Some(here) if is_welcome => Welcome::At(here),
+            None if is_welcome => Welcome::Answered,
+            Some(_) | None => Welcome::TurnedAway,
+        };
+        DeviceAnswer::new(&self.register, address, welcome)
+    }
+
+    /// Writes down what was not written yet, at the end. Blocks.
+    pub(super) fn write_uses(&self) {
+        self.register.write_uses();
     }
 
     /// Notes that somebody was let in by this. Called from the server's runtime.

@@ -206,6 +206,7 @@ impl Drop for Server {
         {
             tracing::error!("the server's thread ended by a fault of its own");
         }
+        self.gate.write_uses();
         self.app.hub.end();
     }
 }

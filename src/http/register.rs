@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atelier_core::advice::Advice;
 use parking_lot::{Mutex, RwLock};
@@ -27,6 +28,7 @@ pub(super) struct Register {
     approvals_file: Mutex<Followed>,
     approvals: RwLock<Approvals>,
     uses: Mutex<Uses>,
+    has_unwritten: AtomicBool,
     /// Held while a file is changed.
     changing: Mutex<()>,
 }
@@ -40,6 +42,7 @@ impl Register {
             approvals_file: Mutex::new(Followed::new(data.join(APPROVALS_FILE))),
             approvals: RwLock::default(),
             uses: Mutex::new(read_uses(data)),
+            has_unwritten: AtomicBool::new(false),
             changing: Mutex::default(),
         }
     }
@@ -76,12 +79,19 @@ impl Register {
 
     /// Notes that somebody was let in by this; true where that is to be written.
     pub(super) fn note_use(&self, entry: &Entry) -> bool {
-        self.uses.lock().note(entry, now_secs())
+        let is_to_be_written = self.uses.lock().note(entry, now_secs());
+        if is_to_be_written {
+            self.has_unwritten.store(true, Ordering::Release);
+        }
+        is_to_be_written
     }
 
-    /// Writes down who was there. Blocks.
+    /// Writes down who was there, where that was not written yet. Blocks.
     pub(super) fn write_uses(&self) {
         let _changing = self.changing.lock();
+        if !self.has_unwritten.swap(false, Ordering::AcqRel) {
+            return;
+        }
         // Another server of this person may have written since.
         let mut uses = read_uses(&self.data);
         uses.merge(self.uses.lock().clone(), now_secs());
@@ -159,9 +169,10 @@ pub(super) fn admissions(data: &Path) -> Result<Vec<Admission>, Advice> {
 /// If a file cannot be read or written.
 pub(super) fn revoke(data: &Path, name: &str) -> Result<bool, Advice> {
     let had_token = tokens::forget(&tokens::file_in(data), name)?;
+    let Ok(address) = name.parse::<IpAddr>() else { return Ok(had_token) };
     let file = data.join(APPROVALS_FILE);
     let mut approvals = Approvals::read(&file)?;
-    let was_let_in = name.parse::<IpAddr>().is_ok_and(|address| approvals.remove(address));
+    let was_let_in = approvals.remove(address.to_canonical());
     if was_let_in {
         approvals.write(&file)?;
     }
@@ -172,6 +183,16 @@ fn now_secs() -> i64 {
     now_ms() / 1000
 }
 
+/// What becomes of a device without a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Welcome {
+    /// It is let in at this address of this computer.
+    At(IpAddr),
+    TurnedAway,
+    /// It does not ask any more: what was answered elsewhere holds.
+    Answered,
+}
+
 /// The answer to a device without a token, which holds for as long as the server runs, and for later
 /// starts once it is kept.
 #[derive(Debug)]
@@ -179,22 +200,15 @@ fn now_secs() -> i64 {
 pub struct DeviceAnswer {
     register: Arc<Register>,
     address: IpAddr,
-    /// The address of this computer that a welcome device asked.
-    here: Option<IpAddr>,
+    welcome: Welcome,
 }
 
 impl DeviceAnswer {
-    /// Answers a device. `here`: the address of this computer that it asked; `None` where it is not
-    /// let in.
-    pub(super) fn new(register: &Arc<Register>, address: IpAddr, here: Option<IpAddr>) -> Self {
-        let mut approvals = register.approvals.write();
+    /// Answers a device.
+    pub(super) fn new(register: &Arc<Register>, address: IpAddr, welcome: Welcome) -> Self {
         // Too many are told once it is kept.
-        let _ = match here {
-            Some(here) => approvals.add(address, here, now_secs()),
-            None => approvals.remove(address),
-        };
-        drop(approvals);
-        Self { register: Arc::clone(register), address, here }
+        let _ = change(&mut register.approvals.write(), address, welcome);
+        Self { register: Arc::clone(register), address, welcome }
     }
 
     /// Keeps it for later starts. Blocks.
@@ -202,16 +216,23 @@ impl DeviceAnswer {
     /// # Errors
     /// If the file of approvals cannot be read or written, or has too many.
     pub fn keep(self) -> Result<(), Advice> {
-        let Self { register, address, here } = self;
-        let mut has_room = true;
-        register.change(|approvals| match here {
-            Some(here) => {
-                has_room = approvals.add(address, here, now_secs());
-                has_room
-            }
-            None => approvals.remove(address),
+        let Self { register, address, welcome } = self;
+        let mut is_changed = false;
+        register.change(|approvals| {
+            is_changed = change(approvals, address, welcome);
+            is_changed
         })?;
+        let has_room = is_changed || !matches!(welcome, Welcome::At(_));
         if has_room { Ok(()) } else { Err(too_many(&register.data.join(APPROVALS_FILE))) }
+    }
+}
+
+/// Answers a device in these approvals; false where that changes nothing.
+fn change(approvals: &mut Approvals, address: IpAddr, welcome: Welcome) -> bool {
+    match welcome {
+        Welcome::At(here) => approvals.add(address, here, now_secs()),
+        Welcome::TurnedAway => approvals.remove(address),
+        Welcome::Answered => false,
     }
 }
 
@@ -234,12 +255,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let register = opened(folder.path());
         let is_let_in_later = || opened(folder.path()).admits(DEVICE, HERE);
-        let answer = DeviceAnswer::new(&register, DEVICE, Some(HERE));
+        let answer = DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE));
         assert!(register.admits(DEVICE, HERE) && !is_let_in_later());
         answer.keep().unwrap();
         assert!(register.admits(DEVICE, HERE) && is_let_in_later());
         assert_eq!(register.devices(), [DEVICE]);
-        let answer = DeviceAnswer::new(&register, DEVICE, None);
+        DeviceAnswer::new(&register, DEVICE, Welcome::Answered).keep().unwrap();
+        assert!(register.admits(DEVICE, HERE) && is_let_in_later(), "as it was answered before");
+        let answer = DeviceAnswer::new(&register, DEVICE, Welcome::TurnedAway);
         assert!(!register.admits(DEVICE, HERE) && is_let_in_later());
         answer.keep().unwrap();
         assert!(!register.admits(DEVICE, HERE) && !is_let_in_later());
@@ -252,11 +275,12 @@ mod tests {
         let file = folder.path().join(APPROVALS_FILE);
         std::fs::write(&file, b"{").unwrap();
         let register = opened(folder.path());
-        let advice = DeviceAnswer::new(&register, DEVICE, Some(HERE)).keep().unwrap_err();
+        let advice = DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE)).keep().unwrap_err();
         assert!(advice.sentence.contains(APPROVALS_FILE), "{advice}");
         assert!(register.admits(DEVICE, HERE), "for as long as this server runs");
         assert_eq!(std::fs::read(&file).unwrap(), b"{");
         revoke(folder.path(), "10.0.0.7").unwrap_err();
+        assert!(!revoke(folder.path(), "Anna").unwrap(), "tokens are elsewhere");
         admissions(folder.path()).unwrap_err();
     }
 
@@ -279,7 +303,7 @@ mod tests {
         let register = Arc::new(Register::open(folder.path()));
         let people = ["Anna".to_owned(), "Ben".to_owned()];
         let told = policy.write().tokens.of_people(&tokens::file_in(folder.path()), &people, None, 1000).unwrap();
-        DeviceAnswer::new(&register, DEVICE, Some(HERE)).keep().unwrap();
+        DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE)).keep().unwrap();
         assert!(register.refresh(&policy) && !register.refresh(&policy));
         assert!(register.note_use(&Entry::Token("Ben".into())));
         register.write_uses();
