@@ -179,6 +179,13 @@ impl Server {
         self.app.remove_old_pictures(now_ms, trash)
     }
 
+    /// What learns who may come in by now, also where nobody asks: another process may have changed it.
+    /// Calling it blocks.
+    pub fn refresher(&self) -> impl FnOnce() + Send + use<> {
+        let gate = self.gate.clone();
+        move || gate.refresh_now()
+    }
+
     /// Those who have a token, with it.
     #[must_use]
     pub fn people(&self) -> Vec<(String, String)> {

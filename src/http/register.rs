@@ -92,12 +92,17 @@ impl Register {
         if !self.has_unwritten.swap(false, Ordering::AcqRel) {
             return;
         }
-        // Another server of this person may have written since.
-        let mut uses = read_uses(&self.data);
-        uses.merge(self.uses.lock().clone(), now_secs());
-        if let Err(error) = kept_file::write(&self.data.join(USES_FILE), &uses) {
+        if let Err(error) = kept_file::write(&self.data.join(USES_FILE), &self.all_uses()) {
             tracing::warn!("the last uses are not kept in {USES_FILE}: {error}");
         }
+    }
+
+    /// The last uses, with those that another server of this person has written since. Blocks.
+    fn all_uses(&self) -> Uses {
+        let written = read_uses(&self.data);
+        let mut uses = self.uses.lock();
+        uses.merge(written, now_secs());
+        uses.clone()
     }
 
     /// Changes the approvals here and in their file. Blocks.
@@ -105,7 +110,7 @@ impl Register {
         let _changing = self.changing.lock();
         let file = self.data.join(APPROVALS_FILE);
         let mut approvals = Approvals::read(&file)?;
-        approvals.remove_ended(&self.uses.lock(), now_secs());
+        approvals.remove_ended(&self.all_uses(), now_secs());
         if change(&mut approvals) {
             approvals.write(&file)?;
         }
@@ -294,6 +299,7 @@ mod tests {
         second.write_uses();
         let kept = read_uses(folder.path());
         assert!(kept.of(&anna).is_some() && kept.of(&device).is_some());
+        assert!(second.uses.lock().of(&anna).is_some() && first.all_uses().of(&device).is_some(), "each knows of the other's");
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Open => {
             state.is_open = true;
             note_pictures(state);
+            if let Some(running) = state.running() {
+                context.run(Worker::Files, running.server.refresher(), |(), _, _| ());
+            }
         }
         Command::Close => (state.is_open, state.code) = (false, None),
         Command::ListenToNetwork(listens) => state.settings.network = listens,

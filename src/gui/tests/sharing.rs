@@ -216,6 +216,13 @@ fn a_token_that_another_process_took_back_is_shown_no_longer() {
     assert_eq!(status(address, Some(&token)), 401);
     studio.until("the end of Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_none()));
     assert!(studio.app().state.sharing.code.is_none());
+
+    // Also where nobody asks meanwhile.
+    add_anna(&mut studio);
+    studio.press(Modifiers::NONE, Key::Escape);
+    atelier_core::paths::write_private(&file, b"{}").unwrap();
+    studio.click("Models are shared");
+    studio.until("the end of Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_none()));
     studio.click("Stop sharing");
     studio.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
 }
