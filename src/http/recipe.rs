@@ -54,6 +54,8 @@ pub(crate) struct Wish {
     pub(crate) vae: Option<String>,
     /// Names of LoRAs beside those in the prompt, with their strengths.
     pub(crate) loras: Vec<(String, f32)>,
+    /// What a client sends where nobody chose.
+    pub(crate) unchosen: Unchosen,
     /// The start picture and its denoising strength.
     pub(crate) init: Option<(Rgb8, f32)>,
     /// Without a mask it is a reference to a model that changes those.
@@ -78,6 +80,32 @@ pub(crate) struct Wish {
     pub(crate) user: User,
     /// Sentences on what was read otherwise than it was written.
     pub(crate) notes: Vec<String>,
+}
+
+/// What a client sends where nobody chose, so that the model's own counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Unchosen {
+    pub(crate) steps: Option<u32>,
+    pub(crate) guidance: Option<f32>,
+    pub(crate) size: Option<(u32, u32)>,
+    pub(crate) sampler: Option<Sampler>,
+}
+
+impl Unchosen {
+    /// What the model's own is otherwise, in a sentence.
+    fn note(self, model: &str, recipe: &Recipe) -> Option<String> {
+        let Recipe { steps, guidance, width, height, sampler, .. } = recipe;
+        let is_other = sampler.is_none_or(|it| self.sampler != Some(it));
+        let used = sampler.map_or("the engine's choice", Sampler::label);
+        let replaced = [
+            self.steps.filter(|sent| sent != steps).map(|sent| format!("steps {sent} by {steps}")),
+            self.guidance.filter(|sent| sent != guidance).map(|sent| format!("guidance {sent} by {guidance}")),
+            self.size.filter(|sent| *sent != (*width, *height)).map(|(wide, high)| format!("size {wide}x{high} by {width}x{height}")),
+            self.sampler.filter(|_| is_other).map(|sent| format!("sampler {} by {used}", sent.label())),
+        ];
+        let replaced: Vec<String> = replaced.into_iter().flatten().collect();
+        (!replaced.is_empty()).then(|| format!("Usual values were replaced by those of {model}: {}.", replaced.join(", ")))
+    }
 }
 
 impl Wish {
@@ -279,6 +307,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
     let steps = recipe.steps_in_pass(0);
     add_named_loras(&mut recipe.loras, named.into_iter().map(|(path, tag)| tag.lora(path, steps)).chain(asked));
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
+    notes.extend(wish.unchosen.note(&model.name, &recipe));
     notes.extend(recipe.clamp());
     Ok(ResolvedWish { recipe, model, is_saved: wish.is_saved, user: wish.user, notes })
 }
@@ -337,6 +366,27 @@ mod tests {
         );
         let made = make(Wish { guidance: Some(4.5), takes_any_guidance: true, ..Wish::default() }, &list, None, None).unwrap();
         assert_eq!((made.recipe.guidance, made.notes.len()), (4.5, 0), "where the server was started so");
+    }
+
+    #[test]
+    fn what_took_the_place_of_a_usual_value_is_told_and_what_is_the_same_is_not() {
+        let unchosen = Unchosen { steps: Some(20), guidance: Some(7.0), size: Some((512, 512)), sampler: Some(Sampler::EulerA) };
+        let notes = |defaults| make(Wish { unchosen, ..Wish::default() }, &list(defaults), None, None).unwrap().notes;
+        let turbo = Defaults { cfg: Some(1.0), steps: Some(8), width: Some(1024), height: Some(768), ..Defaults::default() };
+        let told = "Usual values were replaced by those of Model: steps 20 by 8, guidance 7 by 1, size 512x512 by 1024x768, \
+            sampler Euler a by the engine's choice.";
+        assert_eq!(notes(turbo), [told]);
+        let usual = Defaults {
+            cfg: Some(7.0),
+            steps: Some(20),
+            width: Some(512),
+            height: Some(512),
+            sampler: Some(Sampler::EulerA),
+            ..Defaults::default()
+        };
+        assert_eq!(notes(usual.clone()), Vec::<String>::new());
+        let other = Defaults { sampler: Some(Sampler::Lcm), ..usual };
+        assert_eq!(notes(other), ["Usual values were replaced by those of Model: sampler Euler a by LCM."]);
     }
 
     #[test]

@@ -78,13 +78,17 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
     it.close(overrides);
     // 0 and 1 are the model's own; the engine makes blank pictures of a 1.
     wish.clip_skip = it.whole("clip_skip").or(clip_skip).and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1);
-    wish.steps = it.within("steps", STEPS).filter(|it| !UNCHOSEN_STEPS.contains(it));
-    wish.guidance = it.not_negative("cfg_scale").filter(|it| *it != UNCHOSEN_GUIDANCE);
+    (wish.steps, wish.unchosen.steps) = parted(it.within("steps", STEPS), |it| UNCHOSEN_STEPS.contains(&it));
+    (wish.guidance, wish.unchosen.guidance) = parted(it.not_negative("cfg_scale"), |it| it == UNCHOSEN_GUIDANCE);
     wish.distilled_guidance = it.not_negative("distilled_cfg_scale");
     let (width, height) = (it.within("width", SIDES), it.within("height", SIDES));
     let is_usual = [width, height].iter().all(|side| side.is_none_or(|side| side == UNCHOSEN_SIDE));
     // A start picture's size is what its client works with, also where it is the usual one.
-    (wish.width, wish.height) = if is_usual && !is_img2img { (None, None) } else { (width, height) };
+    if is_usual && !is_img2img {
+        wish.unchosen.size = width.or(height).map(|side| (side, side));
+    } else {
+        (wish.width, wish.height) = (width, height);
+    }
     read_sampling(it, &mut wish)?;
     wish.seed = it.seed("seed");
     let (subseed, amount) = (it.seed("subseed"), it.decimal("subseed_strength").unwrap_or_default());
@@ -128,7 +132,7 @@ pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Fail
         init_images = it.list("init_images", Item::Picture);
         mask = it.picture("mask");
         is_mask_inverted = it.switch("inpainting_mask_invert", false);
-        read_area(it, &mut wish);
+        read_area(it, &mut wish, mask.is_some());
         // 0 is what clients send where nobody chose.
         padding = Some(it.within_or("inpaint_full_res_padding", 0..=MAX_PADDING, 0)).filter(|pixels| *pixels > 0);
     }
@@ -197,6 +201,14 @@ fn leave_what_says_nothing(it: &mut Fields, is_img2img: bool) {
     }
 }
 
+/// What somebody chose, and what clients send where nobody did.
+fn parted<T: Copy>(sent: Option<T>, is_usual: impl Fn(T) -> bool) -> (Option<T>, Option<T>) {
+    match sent {
+        Some(sent) if is_usual(sent) => (None, Some(sent)),
+        sent => (sent, None),
+    }
+}
+
 fn is_automatic(name: &str) -> bool {
     ["automatic", "none", "auto"].iter().any(|it| name.eq_ignore_ascii_case(it))
 }
@@ -208,7 +220,7 @@ fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
         let named = names::sampler(&name).ok_or_else(|| Failure::not_found("Sampler", format!("There is no sampler named {name}.")))?;
         let (sampler, scheduler) = named.value;
         asked = Some(sampler);
-        wish.sampler = asked.filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
+        (wish.sampler, wish.unchosen.sampler) = parted(asked, |it| UNCHOSEN_SAMPLERS.contains(&it));
         wish.scheduler = scheduler;
         wish.notes.extend(named.note);
     }
@@ -223,7 +235,7 @@ fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
     wish.eta = it.not_negative("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
     if wish.eta.is_some() {
         // Who chose its noise chose the sampler.
-        wish.sampler = asked;
+        (wish.sampler, wish.unchosen.sampler) = (asked, None);
     }
     Ok(())
 }
@@ -289,7 +301,7 @@ fn is_shaped_as((across, down): (u32, u32), (width, height): (u32, u32)) -> bool
     difference.abs() * f64::from(width.max(height)) <= 16.0
 }
 
-fn read_area(it: &mut Fields, wish: &mut Wish) {
+fn read_area(it: &mut Fields, wish: &mut Wish, has_mask: bool) {
     let feather = u32::try_from(it.whole_or("mask_blur", USUAL_FEATHER.into())).unwrap_or(USUAL_FEATHER);
     let fill = match it.whole_or("inpainting_fill", 0) {
         1 => AreaFill::Original,
@@ -299,6 +311,15 @@ fn read_area(it: &mut Fields, wish: &mut Wish) {
     };
     if it.switch("inpaint_full_res", true) {
         wish.area = Some(AreaSettings { feather: Some(feather), fill: Some(fill), ..AreaSettings::default() });
+    } else if has_mask {
+        // The borders are hard then, and the picture itself lies below the mask.
+        let is_other = [
+            ("mask_blur", ![0, USUAL_FEATHER].contains(&feather)),
+            ("inpainting_fill", matches!(fill, AreaFill::Noise | AreaFill::Neutral)),
+        ];
+        for (field, _) in is_other.into_iter().filter(|(_, is_other)| *is_other) {
+            wish.notes.push(format!("{field} has no effect without inpaint_full_res."));
+        }
     }
     wish.start_fit = Some(match it.whole_or("resize_mode", 0) {
         1 => StartFit::Crop,
@@ -360,6 +381,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::recipe::Unchosen;
 
     fn read_text(text: &str, is_img2img: bool) -> Result<Request, Failure> {
         read(Fields::read(text.as_bytes()).unwrap(), is_img2img)
@@ -372,6 +394,8 @@ mod tests {
         let wish = read_text(usual, false).unwrap().wish;
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (None, None, None, None));
         assert_eq!((wish.sampler, wish.scheduler, wish.clip_skip, wish.eta), (None, None, None, None));
+        let sent = Unchosen { steps: Some(50), guidance: Some(7.0), size: Some((512, 512)), sampler: Some(Sampler::EulerA) };
+        assert_eq!(wish.unchosen, sent);
         assert!(wish.hires.is_none(), "a second pass of the same size");
         assert_eq!(wish.notes, ["These fields mean nothing here and were not read: unheard_of."]);
         let chosen =
@@ -379,7 +403,7 @@ mod tests {
         let wish = read_text(chosen, false).unwrap().wish;
         assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (Some(28), Some(4.5), Some(512), Some(768)));
         assert_eq!((wish.sampler, wish.clip_skip), (Some(Sampler::Dpmpp2m), Some(2)));
-        assert!(wish.scheduler.is_some());
+        assert!(wish.scheduler.is_some() && wish.unchosen == Unchosen::default(), "{:?}", wish.unchosen);
         for (sampler, eta, used) in [
             ("Euler a", "0.5", (Some(Sampler::EulerA), Some(0.5))),
             ("Euler", "0.5", (None, None)),
@@ -475,8 +499,15 @@ mod tests {
         assert_eq!((area.feather, area.fill, request.wish.start_fit), (Some(8), Some(AreaFill::Neutral), Some(StartFit::Fit)));
         assert_eq!((request.is_mask_inverted, request.strength, request.wish.width), (true, 0.5, Some(512)));
         assert_eq!(request.padding, None, "nobody chose it");
-        let whole = read_text(r#"{"init_images": ["AAAA"], "mask": "AAAA", "inpaint_full_res": false}"#, true).unwrap();
-        assert_eq!(whole.wish.area, None);
+        let whole = |more: &str| {
+            let body = format!(r#"{{"init_images": ["AAAA"], "inpaint_full_res": false, {more}}}"#);
+            read_text(&body, true).unwrap().wish
+        };
+        let usual = whole(r#""mask": "AAAA", "mask_blur": 4, "inpainting_fill": 1"#);
+        assert_eq!((usual.area, usual.notes.len()), (None, 0));
+        let told = ["mask_blur has no effect without inpaint_full_res.", "inpainting_fill has no effect without inpaint_full_res."];
+        assert_eq!(whole(r#""mask": "AAAA", "mask_blur": 8, "inpainting_fill": 2"#).notes, told);
+        assert_eq!(whole(r#""mask_blur": 8, "inpainting_fill": 2"#).notes.len(), 0, "nor would they without a mask");
     }
 
     #[test]
