@@ -77,7 +77,8 @@ impl Hub {
     pub(crate) async fn add(self: &Arc<Self>, owner: &Owner, job: NewJob, notes: Vec<String>) -> Result<Waiter, Advice> {
         let ticket = Ticket::draw();
         let (answer, answered) = oneshot::channel();
-        let asked = PendingJob { owner: owner.clone(), recipe: job.recipe.clone(), model: job.model.clone(), notes, answer };
+        let (recipe, model, folder) = (job.recipe.clone(), job.model.clone(), job.folder.clone());
+        let asked = PendingJob { owner: owner.clone(), recipe, model, folder, notes, answer };
         self.state.lock().asked.insert(ticket, asked);
         self.queue.send(QueueRequest::AddFor(ticket, Box::new(job)));
         let gone = || Advice::new("The queue has ended.", "Start the server again.");
@@ -169,10 +170,10 @@ impl Hub {
         let mut state = self.state.lock();
         match event {
             QueueEvent::Added { ticket, job } => {
-                let Some(PendingJob { owner, recipe, model, notes, answer }) = state.asked.remove(&ticket) else { return };
+                let Some(PendingJob { owner, recipe, model, folder, notes, answer }) = state.asked.remove(&ticket) else { return };
                 let waiter = job.map(|id| {
                     state.newest = state.newest.max(Some(id));
-                    let (sender, view) = watch::channel(JobView::new(id, Arc::new(recipe), model, notes));
+                    let (sender, view) = watch::channel(JobView::new(id, Arc::new(recipe), model, folder, notes));
                     state.jobs.insert(id, Tracked { owner: owner.clone(), view: sender, ended: None });
                     let hub = Arc::clone(self);
                     Waiter::new(view, Box::new(move || hub.disconnected(&owner, id)))

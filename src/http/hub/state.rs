@@ -31,6 +31,7 @@ pub(super) struct PendingJob {
     pub(super) owner: Owner,
     pub(super) recipe: Recipe,
     pub(super) model: String,
+    pub(super) folder: PathBuf,
     pub(super) notes: Vec<String>,
     pub(super) answer: oneshot::Sender<Result<Waiter, Advice>>,
 }
@@ -127,7 +128,8 @@ impl State {
             if job.state.is_ended() || self.jobs.contains_key(&job.id) {
                 continue;
             }
-            let (view, _) = watch::channel(JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), Vec::new()));
+            let view = JobView::new(job.id, Arc::clone(&job.recipe), job.model.clone(), job.folder.clone(), Vec::new());
+            let (view, _) = watch::channel(view);
             self.jobs.insert(job.id, Tracked { owner: job.owner.clone(), view, ended: None });
         }
     }
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn a_job_that_ended_is_told_of_for_a_while_and_then_still_known_from_one_that_never_was() {
         let (anna, ben, id) = (Owner::named("Anna"), Owner::named("Ben"), QueuedJobId(7));
-        let (view, _) = watch::channel(JobView::new(id, Arc::new(Recipe::default()), String::new(), Vec::new()));
+        let (view, _) = watch::channel(JobView::new(id, Arc::default(), String::new(), PathBuf::new(), Vec::new()));
         let ended = Instant::now();
         let mut state = State { newest: Some(id), ..State::default() };
         state.jobs.insert(id, Tracked { owner: anna.clone(), view, ended: Some(ended) });

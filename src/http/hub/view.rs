@@ -1,12 +1,16 @@
 //! What a job looks like to who asks for it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{Recipe, Seed};
 use atelier_engine::{Begin, Cause, Failure, Preview, Step};
 use atelier_gallery::queue::{JobPicture, JobState, QueuedJobId};
+use atelier_library::file_name;
 use atelier_studio::queue::WaitReason;
+
+use crate::http::retention::files_of;
 
 /// What a job looks like.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub(crate) struct JobView {
     pub(crate) recipe: Arc<Recipe>,
     /// The name of its model.
     pub(crate) model: String,
+    /// Where its pictures are kept.
+    pub(super) folder: PathBuf,
     /// What was changed or ignored before it was added, in sentences.
     pub(crate) notes: Vec<String>,
     pub(crate) state: JobState,
@@ -43,11 +49,12 @@ pub(crate) struct JobView {
 }
 
 impl JobView {
-    pub(super) fn new(id: QueuedJobId, recipe: Arc<Recipe>, model: String, notes: Vec<String>) -> Self {
+    pub(super) fn new(id: QueuedJobId, recipe: Arc<Recipe>, model: String, folder: PathBuf, notes: Vec<String>) -> Self {
         Self {
             id,
             recipe,
             model,
+            folder,
             notes,
             state: JobState::Waiting,
             is_waiting: true,
@@ -79,7 +86,21 @@ impl JobView {
     pub(crate) fn advice(&self) -> Advice {
         let heard = self.failure.as_ref().map(|failure| failure.advice.clone());
         let stored = || Advice::new(self.reason.clone().unwrap_or_else(|| "The picture could not be made.".to_owned()), "");
-        heard.filter(|advice| self.reason.as_ref().is_none_or(|reason| *reason == advice.sentence)).unwrap_or_else(stored)
+        let advice = heard.filter(|advice| self.reason.as_ref().is_none_or(|reason| *reason == advice.sentence)).unwrap_or_else(stored);
+        Advice { sentence: self.with_names_alone(advice.sentence), hint: self.with_names_alone(advice.hint) }
+    }
+
+    /// A sentence in which its files and its folder have their names alone: where they lie is nothing
+    /// for clients.
+    fn with_names_alone(&self, sentence: String) -> String {
+        let recipe = &self.recipe;
+        let parts = recipe.files.iter().map(|(_, path)| path);
+        let adapters = recipe.loras.iter().map(|lora| &lora.path).chain(&recipe.embeddings).map(PathBuf::as_path);
+        let pictures = files_of(recipe);
+        let all = parts.chain(adapters).chain(pictures.iter().map(PathBuf::as_path)).chain([self.folder.as_path()]);
+        // Of a path that has only a name there is nothing to leave out.
+        let lying = all.filter(|path| path.parent().is_some_and(|it| it != Path::new("")));
+        lying.fold(sentence, |text, path| text.replace(&path.display().to_string(), &file_name(path)))
     }
 
     /// True where it failed because a device had no memory left.
@@ -108,8 +129,9 @@ impl JobView {
     pub(crate) fn all_notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         for note in self.begin.iter().flat_map(|begin| &begin.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
+            let note = self.with_names_alone(note.clone());
+            if !notes.contains(&note) {
+                notes.push(note);
             }
         }
         notes
@@ -123,13 +145,14 @@ pub(crate) fn now_ms() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use atelier_core::recipe::{FileRole, Lora};
     use atelier_engine::{OutOfMemory, PhaseKind};
 
     use super::*;
 
     #[test]
     fn a_failure_that_was_heard_says_more_than_the_queue_keeps_of_it() {
-        let mut view = JobView::new(QueuedJobId(1), Arc::default(), String::new(), Vec::new());
+        let mut view = JobView::new(QueuedJobId(1), Arc::default(), String::new(), PathBuf::new(), Vec::new());
         assert_eq!(view.advice().to_string(), "The picture could not be made.");
         view.reason = Some("No memory.".into());
         assert_eq!((view.advice().to_string(), view.is_out_of_memory()), ("No memory.".to_owned(), false));
@@ -139,5 +162,20 @@ mod tests {
         assert_eq!((view.advice().to_string(), view.is_out_of_memory()), ("No memory. Close something.".to_owned(), true));
         view.reason = Some("The disk is full.".into());
         assert_eq!(view.advice().to_string(), "The disk is full.", "it was held for another reason");
+    }
+    #[test]
+    fn a_client_is_told_the_names_of_files_and_never_where_they_lie() {
+        let mut recipe = Recipe { loras: vec![Lora::new("/home/anna/loras/ink.safetensors".into(), 1.0)], ..Recipe::default() };
+        recipe.files.set(FileRole::Model, Path::new("/home/anna/models/dream.gguf"));
+        let folder = PathBuf::from("/home/anna/Pictures/Atelier/Shared/Ben");
+        let mut view = JobView::new(QueuedJobId(1), Arc::new(recipe), String::new(), folder, Vec::new());
+        view.reason = Some("A picture could not be saved: /home/anna/Pictures/Atelier/Shared/Ben: it is full.".into());
+        assert_eq!(view.advice().to_string(), "A picture could not be saved: Ben: it is full.");
+        view.reason = None;
+        view.failure = Some(Box::new(Failure::new("/home/anna/models/dream.gguf is gone.", "Look for /home/anna/models/dream.gguf.")));
+        assert_eq!(view.advice().to_string(), "dream.gguf is gone. Look for dream.gguf.");
+        let notes = vec!["/home/anna/loras/ink.safetensors does not fit.".to_owned(), "It is slow.".to_owned()];
+        view.begin = Some(Box::new(Begin { width: 64, height: 64, steps: 2, seeds: Vec::new(), notes }));
+        assert_eq!(view.all_notes(), ["ink.safetensors does not fit.", "It is slow."]);
     }
 }
