@@ -26,6 +26,7 @@ mod images;
 mod jobs;
 mod json;
 mod kept_file;
+mod links;
 mod mcp;
 mod models;
 mod names;

@@ -20,8 +20,9 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::error::Failure;
-use super::hub::{Hub, JobView, Waiter};
+use super::hub::{Hub, JobView, OpenWork, Waiter};
 use super::images;
+use super::links::Links;
 use super::models::{ModelList, ModelPlaces, Models};
 use super::places::{Place, Places};
 use super::quota::{DiskQuota, folder_of, used_bytes};
@@ -42,9 +43,6 @@ const RETRY_SECS: u64 = 30;
 const WATCHES_FOR: Duration = Duration::from_mins(10);
 /// Pictures of requests that are decoded at a time.
 const MAX_DECODES: usize = 2;
-/// Time for which a link to a picture leads to it, and how many there are.
-const LINK_AGE: Duration = Duration::from_hours(1);
-const MAX_LINKS: usize = 1000;
 /// Jobs of which the format is remembered: more than can be asked for.
 const MAX_FORMATS: usize = 2000;
 /// Owners whose choices are remembered.
@@ -64,7 +62,7 @@ pub(crate) struct App {
     held: Arc<Places<Owner>>,
     uploads: Arc<Places<Owner>>,
     owners: Mutex<HashMap<Owner, OwnerState>>,
-    links: Mutex<HashMap<String, Link>>,
+    links: Mutex<Links>,
     formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
     /// The index, once it was asked.
     gallery: Mutex<Option<Database>>,
@@ -80,13 +78,6 @@ struct OwnerState {
     /// The title of the model.
     model: Option<String>,
     asked_progress: Option<Instant>,
-}
-
-/// A picture that can be had by an unguessable name.
-struct Link {
-    path: PathBuf,
-    format: ExportFormat,
-    since: Instant,
 }
 
 /// Who watches a picture form.
@@ -290,17 +281,10 @@ impl App {
 
     /// `Err` where an owner waits for so much already that these pictures are too many.
     fn check_limits(&self, owner: &Owner, pictures: u32) -> Result<(), Failure> {
-        let open = self.hub.open_work(owner);
-        let sentence = if open.pictures > 0 && open.pictures + pictures > MAX_OPEN_PICTURES {
-            let waiting =
-                if open.pictures == 1 { "1 of your pictures waits".to_owned() } else { format!("{} of your pictures wait", open.pictures) };
-            format!("{waiting} already, and {MAX_OPEN_PICTURES} may. Wait for one of them, or cancel it.")
-        } else if open.secs >= MAX_OPEN_SECS {
-            format!("Your pictures that wait take more than {} minutes. Wait for one of them, or cancel it.", MAX_OPEN_SECS / 60.0)
-        } else {
-            return Ok(());
-        };
-        Err(Failure::Busy { sentence, retry_secs: self.retry_secs(owner) })
+        match too_much(self.hub.open_work(owner), pictures) {
+            Some(sentence) => Err(Failure::Busy { sentence, retry_secs: self.retry_secs(owner) }),
+            None => Ok(()),
+        }
     }
 
     /// Seconds after which an owner who has too much may ask again: when their next job ends.
@@ -384,27 +368,29 @@ impl App {
 
     /// An unguessable name, by which a picture can be had for an hour.
     pub(crate) fn share(&self, path: PathBuf, format: ExportFormat) -> String {
-        let name = format!("{:032x}.{}", rand::random::<u128>(), format.ending());
-        let mut links = self.links.lock();
-        links.retain(|_, link| link.since.elapsed() < LINK_AGE);
-        if links.len() >= MAX_LINKS {
-            let oldest = links.iter().min_by_key(|(_, link)| link.since).map(|(name, _)| name.clone());
-            links.remove(&oldest.unwrap_or_default());
-        }
-        links.insert(name.clone(), Link { path, format, since: Instant::now() });
-        name
+        self.links.lock().add(path, format, Instant::now())
     }
 
     /// The picture of such a name.
     pub(crate) fn shared_file(&self, name: &str) -> Option<(PathBuf, ExportFormat)> {
-        let links = self.links.lock();
-        links.get(name).filter(|link| link.since.elapsed() < LINK_AGE).map(|link| (link.path.clone(), link.format))
+        self.links.lock().find(name, Instant::now())
     }
 
     /// Where the pictures of an owner are kept.
     pub(crate) fn folder_of(&self, owner: &Owner) -> PathBuf {
         folder_of(&self.paths, owner)
     }
+}
+
+/// Why so many pictures more are too many for who waits for so much already; `None`: they are not.
+fn too_much(open: OpenWork, pictures: u32) -> Option<String> {
+    if open.pictures > 0 && open.pictures + pictures > MAX_OPEN_PICTURES {
+        let waiting =
+            if open.pictures == 1 { "1 of your pictures waits".to_owned() } else { format!("{} of your pictures wait", open.pictures) };
+        return Some(format!("{waiting} already, and {MAX_OPEN_PICTURES} may. Wait for one of them, or cancel it."));
+    }
+    let is_long = open.secs >= MAX_OPEN_SECS;
+    is_long.then(|| format!("Your pictures that wait take more than {} minutes. Wait for one of them, or cancel it.", MAX_OPEN_SECS / 60.0))
 }
 
 /// Runs what waits for a disk on another thread.
@@ -431,5 +417,19 @@ pub(crate) fn outcome(view: &JobView) -> Result<(), Failure> {
         JobState::Failed | JobState::Held if view.is_out_of_memory() => Err(Failure::OutOfMemory(view.advice())),
         JobState::Failed | JobState::Held => Err(Failure::Failed(view.advice())),
         JobState::Done | JobState::Waiting | JobState::Running => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_lets_so_many_pictures_and_so_many_predicted_minutes_wait() {
+        let told = |pictures, secs, more| too_much(OpenWork { pictures, secs }, more).unwrap_or_default();
+        assert_eq!([told(0, 0.0, 10), told(22, 0.0, 10), told(1, MAX_OPEN_SECS - 0.1, 1)], [""; 3]);
+        assert!(told(23, 0.0, 10).starts_with("23 of your pictures wait already, and 32 may."));
+        assert!(told(1, 0.0, 32).starts_with("1 of your pictures waits already"));
+        assert!(told(1, MAX_OPEN_SECS, 1).starts_with("Your pictures that wait take more than 30 minutes."));
     }
 }
