@@ -42,6 +42,15 @@ impl ListedModel {
 pub(crate) struct NamedFile {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
+    /// The first eight digits of its sum, where that is known.
+    hash: Option<String>,
+}
+
+impl NamedFile {
+    /// `NAME [first eight digits of the sum]`, as A1111 lists it, or the name where no sum is known.
+    pub(crate) fn title(&self) -> String {
+        self.hash.as_ref().map_or_else(|| self.name.clone(), |hash| format!("{} [{hash}]", self.name))
+    }
 }
 
 /// Everything that can be named.
@@ -68,15 +77,20 @@ impl ModelList {
         };
         let (models, scan) = library.all(&|| true);
         let cards = library.cards(&models, &scan, builtin);
+        let named = |name: String, path: PathBuf| NamedFile {
+            hash: sum_of(&cards, &path).and_then(|sum| sum.get(..8).map(str::to_owned)),
+            name,
+            path,
+        };
         let parts = |role: Role| {
             let files = scan.files.iter().filter(|file| file.role() == Some(role));
-            files.map(|file| NamedFile { name: name_of(&file.path), path: file.path.clone() }).collect::<Vec<_>>()
+            files.map(|file| named(name_of(&file.path), file.path.clone())).collect::<Vec<_>>()
         };
         let upscalers = cards.iter().filter(|card| card.kind == ModelKind::Upscaler).filter_map(|card| {
             let path = card.files.iter().find_map(|file| file.path.clone())?;
             // A pickle is never opened for a client.
             let is_safe = atelier_library::read_header(&path).is_ok();
-            is_safe.then(|| NamedFile { name: card.name.clone(), path })
+            is_safe.then(|| named(card.name.clone(), path))
         });
         Self {
             models: listed(&cards),
@@ -137,14 +151,19 @@ fn stem(file: &str) -> String {
     Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// The sum of a file, where one of these cards has it.
+fn sum_of(cards: &[ModelCard], path: &Path) -> Option<String> {
+    let mut files = cards.iter().flat_map(|card| &card.files).filter(|file| file.path.as_deref() == Some(path));
+    files.find_map(|file| file.sha256).map(|sum| sum.to_string())
+}
+
 /// The cards that can run, with titles that are unique.
 fn listed(cards: &[ModelCard]) -> Vec<ListedModel> {
     let mut models: Vec<ListedModel> = Vec::new();
     for card in cards.iter().filter(|card| card.kind == ModelKind::Model) {
         let Some(runnable) = card.runnable.clone().filter(|it| it.files.main().is_some()) else { continue };
         let main = runnable.files.main().map(Path::to_owned).unwrap_or_default();
-        let sha256 =
-            card.files.iter().find(|file| file.path.as_deref() == Some(&main)).and_then(|file| file.sha256).map(|it| it.to_string());
+        let sha256 = sum_of(std::slice::from_ref(card), &main);
         let name = if models.iter().any(|it| it.name == card.name) { format!("{} ({})", card.name, card.id) } else { card.name.clone() };
         let title = match sha256.as_deref().and_then(|sum| sum.get(..10)) {
             Some(sum) => format!("{name} [{sum}]"),
@@ -210,6 +229,21 @@ mod tests {
             Runnable { id: id.into(), name: name.into(), files, loras: Vec::new(), defaults: atelier_library::Defaults::default() };
         let title = sum.map_or_else(|| name.to_owned(), |sum| format!("{name} [{}]", &sum[..10]));
         ListedModel { title, name: name.into(), file: file.into(), sha256: sum.map(str::to_owned), edits: false, runnable }
+    }
+
+    #[test]
+    fn a_file_is_listed_with_its_sum_and_found_with_it_or_without() {
+        let named = |name: &str, hash: Option<&str>| NamedFile {
+            name: name.into(),
+            path: format!("/m/{name}.gguf").into(),
+            hash: hash.map(str::to_owned),
+        };
+        let files = [named("canny", Some("01234567")), named("depth", None)];
+        assert_eq!(files.each_ref().map(NamedFile::title), ["canny [01234567]", "depth"]);
+        for name in ["canny [01234567]", "canny", "canny.gguf", "Canny [89abcdef]"] {
+            assert_eq!(named_file(&files, name), files.first(), "{name}");
+        }
+        assert_eq!(named_file(&files, "01234567"), None);
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub(crate) fn aliases(sampler: Sampler) -> Vec<&'static str> {
     std::iter::once(sampler.key()).chain(others).chain(ddim).collect()
 }
 
+/// Other names of a scheduler, for lists.
+pub(crate) fn scheduler_aliases(scheduler: Scheduler) -> Vec<&'static str> {
+    SCHEDULER_NAMES.iter().filter(|(_, it)| *it == scheduler).map(|(name, _)| *name).collect()
+}
+
 /// The sampler and, where the name ends with one, the scheduler; `None` where nobody knows it.
 pub(crate) fn sampler(name: &str) -> Option<Named<(Sampler, Option<Scheduler>)>> {
     let name = name.trim();
@@ -167,7 +172,9 @@ mod tests {
         }
         for it in Scheduler::ALL {
             assert_eq!(scheduler(it.key()).unwrap(), Named { value: Some(*it), note: None });
-            assert_eq!(scheduler(it.label()).unwrap().value, Some(*it));
+            for name in scheduler_aliases(*it).into_iter().chain([it.label()]) {
+                assert_eq!(scheduler(name), Some(Named { value: Some(*it), note: None }), "{name}");
+            }
         }
         assert!(scheduler("beta").unwrap().note.is_some());
         assert_eq!(scheduler("nobody's"), None);

@@ -10,6 +10,7 @@ use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::images::{bytes_of, decode};
 use crate::http::json::Json;
+use crate::http::models::NamedFile;
 use crate::http::recipe::ControlWish;
 use crate::http::state::SharedApp;
 
@@ -132,7 +133,7 @@ pub(super) async fn settings() -> Answer {
 
 pub(super) async fn model_list(State(app): State<SharedApp>) -> Answer {
     let list = app.models().await?;
-    let names: Vec<&str> = list.controlnets.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<String> = list.controlnets.iter().map(NamedFile::title).collect();
     Ok(Json(json!({"model_list": names})))
 }
 
@@ -149,7 +150,7 @@ pub(super) async fn module_list() -> Answer {
 
 pub(super) async fn control_types(State(app): State<SharedApp>) -> Answer {
     let list = app.models().await?;
-    let models: Vec<&str> = std::iter::once("None").chain(list.controlnets.iter().map(|it| it.name.as_str())).collect();
+    let models: Vec<String> = std::iter::once("None".to_owned()).chain(list.controlnets.iter().map(NamedFile::title)).collect();
     let all =
         json!({"module_list": modules().collect::<Vec<_>>(), "model_list": models, "default_option": "none", "default_model": "None"});
     Ok(Json(json!({"control_types": {"All": all}})))

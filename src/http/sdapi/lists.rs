@@ -10,7 +10,7 @@ use sysinfo::System;
 
 use super::reply::Answer;
 use crate::http::json::Json;
-use crate::http::names::aliases;
+use crate::http::names::{aliases, scheduler_aliases};
 use crate::http::state::{SharedApp, blocking};
 
 pub(super) async fn models(State(app): State<SharedApp>) -> Answer {
@@ -30,7 +30,7 @@ pub(super) async fn schedulers() -> Answer {
     let automatic = json!({"name": "automatic", "label": "Automatic", "aliases": null, "default_rho": -1, "need_inner_model": false});
     let others = Scheduler::ALL
         .iter()
-        .map(|it| json!({"name": it.key(), "label": it.label(), "aliases": null, "default_rho": -1, "need_inner_model": false}));
+        .map(|it| json!({"name": it.key(), "label": it.label(), "aliases": scheduler_aliases(*it), "default_rho": -1, "need_inner_model": false}));
     Ok(Json(Value::Array(std::iter::once(automatic).chain(others).collect())))
 }
 
