@@ -34,8 +34,6 @@ const BEST_RATING: u8 = 5;
 /// By how much a picture is enlarged.
 const SCALE: f32 = 2.0;
 const THUMBNAIL: ExportFormat = ExportFormat::Jpeg { quality: 85 };
-/// A number is never given to another picture, and a picture's file does not change.
-const FOREVER: &str = "private, max-age=31536000, immutable";
 
 pub(crate) fn routes() -> Router<SharedApp> {
     Router::new()
@@ -107,7 +105,7 @@ async fn list(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) 
 }
 
 fn image(bytes: Vec<u8>, kind: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, FOREVER)], bytes).into_response()
+    ([(header::CONTENT_TYPE, kind)], bytes).into_response()
 }
 
 async fn picture(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Path(id): Path<String>) -> Result<Response, Failure> {
