@@ -111,7 +111,7 @@ fn an_agent_generates_edits_and_upscales_by_the_real_process() {
     agent.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let (listed, _) = agent.ask("tools/list", &Value::Null);
     let names: Vec<&str> = listed["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["generate_image", "edit_image", "upscale_image", "list_models", "job_status"]);
+    assert_eq!(names, ["generate_image", "edit_image", "upscale_image", "get_image", "list_models", "job_status"]);
     let models = text_of(&agent.call("list_models", &json!({})));
     assert!(!models.is_empty() && !models.contains('/'), "{models}");
     let models = text_of(&agent.call("list_models", &json!({"kind": "sdxl"})));
@@ -123,7 +123,7 @@ fn an_agent_generates_edits_and_upscales_by_the_real_process() {
     assert!(before.iter().any(|it| it["method"] == "notifications/progress" && it["params"]["progressToken"] == "p"), "{before:?}");
     let made = &made["result"];
     assert_eq!((made["isError"].as_bool(), size_of(made)), (Some(false), (64, 64)));
-    assert!(text_of(made).contains("seed 7"), "{}", text_of(made));
+    assert!(text_of(made).contains("seed 7, 64x64, made with"), "{}", text_of(made));
     let id = id_of(made);
 
     let both = json!({"prompt": "a pond", "image_id": id, "image": png_text(32, 32), "steps": 2, "strength": 0.5});
@@ -131,7 +131,18 @@ fn an_agent_generates_edits_and_upscales_by_the_real_process() {
     assert!(size_of(&edited) == (64, 64) && text_of(&edited).contains("not read: image."), "{}", text_of(&edited));
     let of_own = agent.call("edit_image", &json!({"prompt": "a pond", "image": png_text(64, 64), "steps": 2}));
     assert_eq!(size_of(&of_own), (64, 64));
-    assert_eq!(size_of(&agent.call("upscale_image", &json!({"image_id": id}))), (128, 128));
+    let large = agent.call("upscale_image", &json!({"image_id": id}));
+    assert_eq!(size_of(&large), (128, 128));
+
+    let whole = agent.call("get_image", &json!({"image_id": id}));
+    assert!(text_of(&whole) == format!("image_id {id}, 64x64.") && whole["content"][0]["mimeType"] == "image/png", "{whole}");
+    let file = agent.home.path().join("look.png");
+    std::fs::write(&file, STANDARD.decode(whole["content"][0]["data"].as_str().unwrap()).unwrap()).unwrap();
+    assert!(atelier_media::read_metadata(&file).unwrap().parameters.unwrap().contains("Seed: 7"), "it has its settings");
+    let small = agent.call("get_image", &json!({"image_id": id_of(&large), "max_side": 64, "kind": "png"}));
+    assert_eq!(size_of(&small), (64, 64));
+    let told = text_of(&small);
+    assert!(told.contains(", 128x128.") && told.ends_with("not read: kind."), "{told}");
     let kept = std::fs::read_dir(agent.home.path().join("Pictures/Atelier/Shared/Programs on this computer")).unwrap();
     assert_eq!(kept.flatten().filter(|it| it.path().extension().is_some_and(|it| it == "png")).count(), 4, "all are kept");
     agent.end();
@@ -147,6 +158,9 @@ fn what_an_agent_gets_wrong_is_told_and_a_cancelled_request_cancels_its_job() {
         ("edit_image", json!({"prompt": "a", "image": "/etc/passwd"}), "image"),
         ("edit_image", json!({"prompt": "a", "image_id": "1"}), "no picture of yours"),
         ("upscale_image", json!({"image_id": "x"}), "no picture of yours"),
+        ("get_image", json!({"image_id": "7"}), "no picture of yours"),
+        ("get_image", json!({"image_id": "7", "max_side": 63}), "max_side"),
+        ("get_image", json!({}), "image_id"),
         ("job_status", json!({"job": "999"}), "no job of yours"),
     ] {
         let result = agent.call(tool, &arguments);
@@ -192,8 +206,10 @@ fn the_same_tools_are_on_the_server_behind_its_guard_and_for_each_owner_alone() 
     let job = ask(&studio, ANNA, "POST", "/sdcpp/v1/img_gen", &waits).json();
     let told = text_of(&call(ANNA, "job_status", &json!({"job": job["id"], "wait": true})));
     assert!(told.contains("not read: wait."), "{told}");
-    let refused = call(BEN, "upscale_image", &json!({"image_id": id_of(&made)}));
-    assert!(refused["isError"] == true, "{refused}");
+    for tool in ["upscale_image", "get_image"] {
+        let refused = call(BEN, tool, &json!({"image_id": id_of(&made)}));
+        assert!(refused["isError"] == true, "{tool}: {refused}");
+    }
     let noticed = ask(&studio, ANNA, "POST", "/mcp", &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     assert_eq!((noticed.status, noticed.body.len()), (202, 0));
     assert_eq!(ask(&studio, ANNA, "GET", "/mcp", &Value::Null).status, 405);

@@ -3,20 +3,31 @@
 use std::path::Path;
 
 use atelier_core::recipe::ImageSource;
-use atelier_media::{ExportFormat, ExportedBytes, PictureError, export_pixels, plain_losses, read_fine_image, thumbnail};
+use atelier_media::{ExportFormat, ExportLoss, PictureError, export_pixels, plain_losses, read_fine_image, thumbnail};
 
-/// Longest side in pixels.
-const MAX_SIDE: u32 = 1024;
+/// Longest side in pixels where nobody chose.
+pub(super) const MAX_SIDE: u32 = 1024;
 /// Qualities of JPEG that are tried, one after the other.
 const QUALITIES: [u8; 4] = [90, 75, 60, 45];
 
-/// A JPEG of a picture's file with at most so many bytes, as large as fits, in sRGB and without
-/// settings; its losses are those of the pixels. Blocks.
-pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<ExportedBytes, PictureError> {
+/// A copy of a picture for a message.
+pub(super) struct SmallCopy {
+    /// A JPEG.
+    pub(super) bytes: Vec<u8>,
+    /// What its pixels lack.
+    pub(super) losses: Vec<ExportLoss>,
+    /// Width and height of the picture itself.
+    pub(super) size: (u32, u32),
+}
+
+/// A JPEG of a picture's file with sides and bytes of at most so many, as large as fits, in sRGB and
+/// without settings. Blocks.
+pub(super) fn jpeg_within(path: &Path, max_side: u32, max_bytes: usize) -> Result<SmallCopy, PictureError> {
     let fine = read_fine_image(&ImageSource::File(path.to_owned()))?;
     let losses = plain_losses(&fine);
     let mut image = fine.without_fine();
-    let mut side = MAX_SIDE.min(image.width().max(image.height()));
+    let size = (image.width(), image.height());
+    let mut side = max_side.min(size.0.max(size.1));
     loop {
         if image.width().max(image.height()) > side {
             image = thumbnail(&image, side);
@@ -24,7 +35,7 @@ pub(super) fn jpeg_within(path: &Path, max_bytes: usize) -> Result<ExportedBytes
         for quality in QUALITIES {
             let bytes = export_pixels(&image, ExportFormat::Jpeg { quality })?;
             if bytes.len() <= max_bytes || side == 1 {
-                return Ok(ExportedBytes { bytes, losses });
+                return Ok(SmallCopy { bytes, losses, size });
             }
         }
         side = (side / 2).max(1);
@@ -49,12 +60,15 @@ mod tests {
             let image = image::load_from_memory(bytes).unwrap();
             (image.width(), image.height())
         };
-        let bytes = jpeg_within(&path, 700_000).unwrap().bytes;
+        let copy = jpeg_within(&path, MAX_SIDE, 700_000).unwrap();
+        let bytes = copy.bytes;
+        assert_eq!(copy.size, (1600, 1200), "the picture's own");
         assert!(bytes.len() <= 700_000 && size(&bytes) == (1024, 768), "{} bytes, {:?}", bytes.len(), size(&bytes));
-        let bytes = jpeg_within(&path, 20_000).unwrap().bytes;
+        assert_eq!(size(&jpeg_within(&path, 200, 700_000).unwrap().bytes), (200, 150));
+        let bytes = jpeg_within(&path, MAX_SIDE, 20_000).unwrap().bytes;
         assert!(bytes.len() <= 20_000 && size(&bytes).0 < 512, "{} bytes, {:?}", bytes.len(), size(&bytes));
         image::RgbImage::new(64, 48).save(&path).unwrap();
-        let small = jpeg_within(&path, 700_000).unwrap();
+        let small = jpeg_within(&path, MAX_SIDE, 700_000).unwrap();
         assert_eq!((size(&small.bytes), small.losses), ((64, 48), Vec::new()));
     }
 }

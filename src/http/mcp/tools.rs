@@ -1,21 +1,22 @@
 //! The tools of an agent, and how they are carried out.
 
+use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
 use atelier_core::recipe::{ImageSource, InitImage, Rgb8};
 use atelier_gallery::queue::{JobState, Lane, Owner, QueuedJobId};
-use atelier_media::{ExportLoss, ExportedBytes, read_image};
+use atelier_media::{ExportFormat, ExportLoss, read_image};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::picture::jpeg_within;
+use super::picture::{MAX_SIDE, SmallCopy, jpeg_within};
 use super::rpc::{RpcError, WRONG_PARAMETERS};
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::hub::{JobView, Waiter};
-use crate::http::images::{MaskSense, base64_text, bytes_of, decode_fine, decode_mask};
-use crate::http::pictures::{enlarge, find_start};
+use crate::http::images::{MaskSense, base64_text, bytes_of, decode_fine, decode_mask, file_bytes, names_of};
+use crate::http::pictures::{enlarge, find, find_start};
 use crate::http::recipe::{PICTURES, ResolvedWish, SIDES, STEPS, Wish};
 use crate::http::state::{Previews, SharedApp, blocking, outcome};
 
@@ -23,6 +24,8 @@ use crate::http::state::{Previews, SharedApp, blocking, outcome};
 const ANSWER_WITHIN: Duration = Duration::from_secs(50);
 /// Most bytes of the pictures in an answer, before base64: some clients hold a message to 1 MiB.
 const MAX_PICTURE_BYTES: usize = 700_000;
+/// The type of small copies.
+const JPEG: &str = "image/jpeg";
 const USUAL_STRENGTH: f32 = 0.75;
 const USUAL_SCALE: f32 = 2.0;
 
@@ -91,6 +94,14 @@ pub(super) fn list() -> Value {
             &["image_id"],
             false,
         ),
+        tool(
+            "get_image",
+            "Get a picture",
+            "Shows a picture that was generated here: the whole PNG with its settings, which may be several megabytes, or with max_side a JPEG.",
+            json!({"image_id": id, "max_side": whole("Pixels of the JPEG's longest side at most.", &SIDES)}),
+            &["image_id"],
+            true,
+        ),
         tool("list_models", "List models", "Lists the models on this computer.", json!({}), &[], true),
         tool(
             "job_status",
@@ -115,6 +126,7 @@ pub(super) async fn call(app: &SharedApp, owner: &Owner, params: Value, progress
         "generate_image" => generate(app, owner, arguments, progress).await,
         "edit_image" => edit(app, owner, arguments, progress).await,
         "upscale_image" => upscale(app, owner, arguments, progress).await,
+        "get_image" => get_image(app, owner, arguments).await,
         "list_models" => list_models(app, arguments).await,
         "job_status" => job_status(app, owner, arguments).await,
         name => return Err(RpcError::new(WRONG_PARAMETERS, format!("There is no tool {name} here."))),
@@ -127,6 +139,23 @@ pub(super) async fn call(app: &SharedApp, owner: &Owner, params: Value, progress
 
 fn text(text: impl Into<String>) -> Value {
     json!({"type": "text", "text": text.into()})
+}
+
+fn image(bytes: &[u8], kind: &str) -> Value {
+    json!({"type": "image", "data": base64_text(bytes), "mimeType": kind})
+}
+
+/// A JPEG of a kept picture.
+async fn small_copy(path: PathBuf, max_side: u32, max_bytes: usize) -> Result<SmallCopy, Failure> {
+    blocking(move || jpeg_within(&path, max_side, max_bytes)).await?.map_err(|error| {
+        tracing::warn!("a picture could not be answered: {error}");
+        Failure::Failed(atelier_core::advice::Advice::new("The picture was made, and its file cannot be read.", ""))
+    })
+}
+
+/// What a copy lacks, as the end of a line; nothing where it has all.
+fn in_this_copy(losses: &[ExportLoss]) -> String {
+    if losses.is_empty() { String::new() } else { format!(" In this copy, {}.", ExportLoss::clauses(losses)) }
 }
 
 /// What generating and editing have in common.
@@ -201,6 +230,26 @@ async fn upscale(app: &SharedApp, owner: &Owner, mut fields: Fields, progress: O
     run(app, owner, made, progress).await
 }
 
+async fn get_image(app: &SharedApp, owner: &Owner, mut fields: Fields) -> Result<Vec<Value>, Failure> {
+    let (id, max_side) = (fields.word("image_id"), fields.within("max_side", SIDES));
+    let note = fields.finish()?;
+    let id = id.ok_or_else(|| Failure::invalid("image_id", "It is missing."))?;
+    let found = find(app, owner, &id).await?.summary;
+    let path = found.path;
+    let (bytes, kind, lost) = match max_side {
+        Some(side) => {
+            let SmallCopy { bytes, losses, .. } = small_copy(path, side, MAX_PICTURE_BYTES).await?;
+            (bytes, JPEG, in_this_copy(&losses))
+        }
+        None => {
+            let whole = blocking(move || file_bytes(&path, ExportFormat::Png)).await??;
+            (whole.bytes, names_of(ExportFormat::Png).1, String::new())
+        }
+    };
+    let about = text(format!("image_id {id}, {}x{}.{lost}", found.width, found.height));
+    Ok([image(&bytes, kind), about].into_iter().chain(note.map(text)).collect())
+}
+
 async fn list_models(app: &SharedApp, fields: Fields) -> Result<Vec<Value>, Failure> {
     let note = fields.finish()?;
     let list = app.models().await?;
@@ -266,16 +315,11 @@ async fn content(view: &JobView) -> Result<Vec<Value>, Failure> {
     let mut content = Vec::new();
     let each = MAX_PICTURE_BYTES / view.pictures.len().max(1);
     for picture in &view.pictures {
-        let path = picture.path.clone();
-        let copy = blocking(move || jpeg_within(&path, each)).await?;
-        let ExportedBytes { bytes, losses } = copy.map_err(|error| {
-            tracing::warn!("a picture could not be answered: {error}");
-            Failure::Failed(atelier_core::advice::Advice::new("The picture was made, and its file cannot be read.", ""))
-        })?;
-        content.push(json!({"type": "image", "data": base64_text(&bytes), "mimeType": "image/jpeg"}));
+        let SmallCopy { bytes, losses, size: (width, height) } = small_copy(picture.path.clone(), MAX_SIDE, each).await?;
+        content.push(image(&bytes, JPEG));
         let seed = view.seed(picture.index).map_or_else(String::new, |seed| format!(", seed {seed}"));
-        let lost = if losses.is_empty() { String::new() } else { format!(" In this copy, {}.", ExportLoss::clauses(&losses)) };
-        content.push(text(format!("image_id {}{seed}, made with {}.{lost}", picture.picture.0, view.model)));
+        let (id, lost) = (picture.picture.0, in_this_copy(&losses));
+        content.push(text(format!("image_id {id}{seed}, {width}x{height}, made with {}.{lost}", view.model)));
     }
     content.extend(view.all_notes().into_iter().map(text));
     Ok(content)
