@@ -62,7 +62,7 @@ impl FeatureCommand for Command {
             Self::Open => (tr!("sharing-share-models"), tr!("sharing-let-other-programs-people")),
             Self::Close => (tr!("common-close"), tr!("sharing-close-what-is-shared")),
             Self::ListenToNetwork(_) => (tr!("sharing-other-devices-in-this"), tr!("sharing-phones-and-computers-can")),
-            Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-useful-where-several-people")),
+            Self::RequireToken(_) => (tr!("sharing-programs-on-this-computer"), tr!("sharing-without-it-programs-of")),
             Self::Announce(_) => (tr!("sharing-announce-in-the-network"), tr!("sharing-other-ateliers-list-this")),
             Self::SetStudioName(_) => (tr!("sharing-name-of-this-studio"), tr!("sharing-the-name-under-which")),
             Self::ShareAtStart(_) => (tr!("sharing-share-again-when-atelier"), tr!("sharing-start-sharing-by-itself")),

@@ -356,6 +356,12 @@ fn a_picture_made_for_somebody_else_says_so_and_is_found_by_the_name() {
     }
     search(&mut studio, "owner:anna");
     assert_eq!(prompts_found(&studio), ["a harbour"]);
+    for (condition, found) in [("has:owner", &["a harbour"][..]), ("-has:owner", &[][..])] {
+        studio.click("Add a condition");
+        studio.click_first(&format!("{condition}: "));
+        studio.until(condition, |app| app.state.gallery.found.search.text.ends_with(&format!(" {condition}")));
+        assert_eq!(prompts_found(&studio), found, "{condition}");
+    }
 }
 
 #[test]

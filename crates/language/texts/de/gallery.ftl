@@ -291,3 +291,5 @@ gallery-they-were-saved-by-name = Sie wurden unter einem Namen außerhalb der Or
 gallery-made-for = Erzeugt für { $owner }
 gallery-or-begin-with-one-of = Oder hiermit beginnen:
 gallery-programs-on-this-computer = Programme auf diesem Computer
+gallery-shared = Geteilt: für andere erzeugt
+gallery-not-shared = Nicht für andere erzeugt

@@ -259,3 +259,5 @@ gallery-they-were-saved-by-name = They were saved by name, outside the folders a
 gallery-made-for = Made for { $owner }
 gallery-or-begin-with-one-of = Or begin with one of these:
 gallery-programs-on-this-computer = Programs on this computer
+gallery-shared = Shared: made for other people
+gallery-not-shared = Not made for other people

@@ -255,3 +255,5 @@ gallery-they-were-saved-by-name = 名前を付けて上記以外のフォルダ�
 gallery-made-for = { $owner }用に生成
 gallery-or-begin-with-one-of = または次のいずれかから始めます：
 gallery-programs-on-this-computer = このコンピューターのプログラム
+gallery-shared = 共有：ほかの人のために生成
+gallery-not-shared = ほかの人のためのもの以外

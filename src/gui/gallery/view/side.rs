@@ -19,13 +19,15 @@ use crate::gui::widgets::{self, bare_icon, command_control, heading, icon_button
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 /// Conditions that a search can begin with: text, and its meaning.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("rating>=3", "gallery-three-stars-and-more"),
     ("is:pick", "gallery-picked-2"),
     ("since:7d", "gallery-of-the-last-seven"),
     ("seed:1..9", "gallery-seeds-1-to-9"),
     ("-is:reject", "gallery-not-rejected"),
     ("is:missing", "gallery-missing"),
+    ("has:owner", "gallery-shared"),
+    ("-has:owner", "gallery-not-shared"),
 ];
 
 /// Size of the list of all fields, in points.
