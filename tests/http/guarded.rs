@@ -28,7 +28,10 @@ fn strangers_are_refused_before_anything_is_read() {
     assert_eq!(status("GET", &format!("http://{own}/healthz"), &[]), 200, "as a proxy is asked");
     assert_eq!(status("GET", "http://evil.example/healthz", &[]), 400, "whose target is another host");
     assert_eq!(status("OPTIONS", "/v1/images/generations", &[]), 204, "SillyTavern asks so whether somebody is there");
-    assert_eq!(status("HEAD", "/", &[]), 200);
+    for path in ["/", "/healthz", "/sdapi/v1/sd-models", "/sdapi/v1/options", "/controlnet/version", "/v1/models", "/sdcpp/v1/capabilities"]
+    {
+        assert_eq!(status("HEAD", path, &[]), 200, "{path}");
+    }
     assert_eq!(status("GET", "/sdapi/v1/samplers/", &[]), 200, "with a slash");
     assert_eq!(get(address, "/sdapi/v1/nothing").text(), r#"{"detail":"Not Found"}"#);
     let page = get(address, "/");
@@ -55,6 +58,9 @@ fn a_token_is_asked_for_and_an_allowed_page_may_read() {
     assert_eq!(allowed.header("access-control-allow-credentials"), None);
     let preflight = Sent::new(studio.address(), "OPTIONS", "/sdapi/v1/txt2img", &[("Origin", "https://lite.koboldai.net")], b"").answer();
     assert_eq!((preflight.status, preflight.header("access-control-allow-methods")), (204, Some("GET, POST")));
+    assert_eq!(preflight.header("access-control-allow-headers"), Some("authorization, content-type"));
+    let elsewhere = Sent::new(studio.address(), "OPTIONS", "/sdapi/v1/txt2img", &[("Origin", "https://lite.example")], b"").answer();
+    assert_eq!((elsewhere.status, elsewhere.header("access-control-allow-origin")), (403, None));
 }
 
 #[test]

@@ -103,6 +103,41 @@ fn a_stream_has_previews_and_then_the_picture() {
 }
 
 #[test]
+fn a_stream_has_an_event_for_each_picture() {
+    let studio = Studio::open();
+    let body = json!({"prompt": "a lake", "size": "64x64", "steps": 2, "seed": 3, "n": 2, "stream": true});
+    let events = events(&post(studio.address(), "/v1/images/generations", &body));
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["image_generation.completed"; 2], "no preview was asked for");
+    assert_ne!(events[0].1["b64_json"], events[1].1["b64_json"]);
+    for key in ["created_at", "size", "quality", "background", "output_format", "usage"] {
+        assert!(events[1].1.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn a_stream_tells_its_failure_and_one_whose_client_hangs_up_is_cancelled() {
+    let studio = Studio::open();
+    let address = studio.address();
+    let body = json!({"prompt": "a long way", "size": "64x64", "steps": 150, "n": 10, "stream": true, "partial_images": 1});
+    let stopped = send(address, "/v1/images/generations", &body);
+    until(address, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    Sent::new(address, "POST", "/sdapi/v1/interrupt", &[], b"").answer().ok();
+    let told = events(&stopped.answer());
+    let (name, failure) = told.last().unwrap();
+    assert_eq!((name.as_str(), failure["error"]["code"].as_str()), ("error", Some("cancelled")), "{failure}");
+    assert!(failure["error"]["message"].is_string() && told.iter().all(|(name, _)| !name.ends_with(".completed")), "{told:?}");
+
+    let mut left = send(address, "/v1/images/generations", &body);
+    assert_eq!(left.status(), 200);
+    until(address, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    drop(left);
+    until(address, "the end", |it| it["state"]["job_count"] == 0);
+    let jobs = get(address, "/sdcpp/v1/jobs").ok();
+    assert!(jobs.as_array().unwrap().iter().all(|job| job["status"] == "cancelled"), "{jobs}");
+}
+
+#[test]
 fn users_of_one_program_take_turns_and_what_they_ask_for_is_still_that_programs() {
     let studio = Studio::open();
     let address = studio.address();

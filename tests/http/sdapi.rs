@@ -85,6 +85,60 @@ fn the_same_settings_give_the_same_file_as_the_command_line() {
 }
 
 #[test]
+fn what_is_told_of_a_picture_has_every_key_that_clients_read_also_where_they_want_no_picture() {
+    const KEYS: [&str; 32] = [
+        "prompt",
+        "all_prompts",
+        "negative_prompt",
+        "all_negative_prompts",
+        "seed",
+        "all_seeds",
+        "subseed",
+        "all_subseeds",
+        "subseed_strength",
+        "width",
+        "height",
+        "sampler_name",
+        "cfg_scale",
+        "steps",
+        "batch_size",
+        "restore_faces",
+        "face_restoration_model",
+        "sd_model_name",
+        "sd_model_hash",
+        "sd_vae_name",
+        "sd_vae_hash",
+        "seed_resize_from_w",
+        "seed_resize_from_h",
+        "denoising_strength",
+        "extra_generation_params",
+        "index_of_first_image",
+        "infotexts",
+        "styles",
+        "job_timestamp",
+        "clip_skip",
+        "is_using_inpainting_conditioning",
+        "version",
+    ];
+    let studio = Studio::open();
+    let body = with(small("a lake"), &json!({"steps": 20, "n_iter": 2, "send_images": false}));
+    let answer = post(studio.address(), "/sdapi/v1/txt2img", &body).ok();
+    assert_eq!((&answer["images"], studio.kept().len()), (&json!([]), 2));
+    let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
+    for key in KEYS {
+        assert!(info.get(key).is_some(), "{key}: {info}");
+    }
+    for key in ["all_prompts", "all_negative_prompts", "all_seeds", "all_subseeds", "infotexts"] {
+        assert_eq!(info[key].as_array().map(Vec::len), Some(2), "{key}");
+    }
+    let time = info["job_timestamp"].as_str().unwrap();
+    assert!(time.len() == 14 && time.bytes().all(|it| it.is_ascii_digit()), "{time}");
+    // 20 is what A1111 sends by itself.
+    let told = info["extra_generation_params"]["Notes"].as_str().unwrap_or_default();
+    assert_eq!(told.contains("steps 20 by"), info["steps"] != 20, "{info}");
+}
+
+#[test]
 fn the_largest_seed_is_a_number_or_text_and_keeps_every_digit() {
     let studio = Studio::open();
     let asked = [json!({"seed": u64::MAX}), json!({"seed": u64::MAX.to_string()})];
@@ -108,7 +162,9 @@ fn every_list_answers_as_clients_read_it() {
     }
     assert!(!model["filename"].as_str().unwrap().contains('/'), "{model}");
     assert!(ask("/sdapi/v1/samplers").as_array().unwrap().iter().any(|it| it["name"] == "Euler a" && it["aliases"][1] == "k_euler_a"));
-    assert!(ask("/sdapi/v1/schedulers").as_array().unwrap().iter().any(|it| it["name"] == "karras" && it["label"] == "Karras"));
+    let schedulers = ask("/sdapi/v1/schedulers");
+    let discrete = schedulers.as_array().unwrap().iter().find(|it| it["name"] == "discrete").unwrap();
+    assert!(discrete["label"] == "Normal" && discrete["aliases"].as_array().unwrap().contains(&json!("uniform")), "{discrete}");
     assert_eq!(ask("/sdapi/v1/upscalers")[0]["name"], "None");
     for path in ["latent-upscale-modes", "sd-vae", "sd-modules", "loras", "prompt-styles", "hypernetworks", "face-restorers", "script-info"]
     {
@@ -251,6 +307,26 @@ fn progress_is_told_and_an_interrupted_request_ends_well() {
     let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
     assert_eq!(info["interrupted"], true);
     until(studio.address(), "the end", is_idle);
+}
+
+#[test]
+fn progress_of_a_job_that_waits_says_why_and_one_that_runs_shows_its_picture_unless_that_is_not_wanted() {
+    let studio = Studio::open();
+    let address = studio.address();
+    studio.pause(PauseMode::AfterPicture);
+    // Who asked for progress lately is shown previews.
+    assert!(is_idle(&get(address, "/sdapi/v1/progress").ok()));
+    let sent = send(address, "/sdapi/v1/txt2img", &with(small("a long way"), &json!({"steps": 150, "n_iter": 10})));
+    let waiting = until(address, "the job", |it| it["state"]["job"] == "waiting" && it["textinfo"] == "The queue is paused");
+    assert_eq!((waiting["progress"].as_f64(), &waiting["state"]["job_count"]), (Some(0.0), &json!(1)), "{waiting}");
+    studio.pause(PauseMode::No);
+    let running = until(address, "a preview", |it| it["current_image"].is_string());
+    assert!(image::load_from_memory(&bytes(&running["current_image"])).is_ok() && running["textinfo"].is_null(), "{running}");
+    assert!(running["progress"].as_f64().unwrap() >= 0.01 && running["eta_relative"].is_number());
+    let without = get(address, "/sdapi/v1/progress?skip_current_image=true").ok();
+    assert!(without["current_image"].is_null() && without["state"]["job"] != "", "{without}");
+    Sent::new(address, "POST", "/sdapi/v1/skip", &[], b"").answer().ok();
+    assert_eq!(sent.answer().status, 200);
 }
 
 #[test]

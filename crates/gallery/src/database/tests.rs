@@ -229,10 +229,11 @@ fn the_database_and_all_beside_it_are_their_owners_alone() {
 
 #[test]
 fn all_but_what_may_be_lost_is_flushed_also_after_a_change_that_failed() {
+    /// SQLite's number of it.
+    const FULL: i64 = 2;
     let folder = tempfile::tempdir().unwrap();
     let (mut database, _) = Database::open(&folder.path().join("gallery.sqlite")).unwrap();
     let flushed = |database: &Database| database.connection().query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0)).unwrap();
-    const FULL: i64 = 2;
     assert_eq!(flushed(&database), FULL);
     let seen = database.unflushed().unwrap().write(|transaction| {
         transaction.execute("INSERT INTO board (name) VALUES ('lakes')", [])?;
