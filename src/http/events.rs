@@ -41,7 +41,7 @@ impl Events {
 struct EventBody {
     unread: mpsc::Receiver<Bytes>,
     work: JoinHandle<()>,
-    _held: Held,
+    _held: Option<Held>,
 }
 
 impl hyper::body::Body for EventBody {
@@ -59,8 +59,17 @@ impl Drop for EventBody {
     }
 }
 
-/// An answer of the events that `work` sends until it ends. `held`: its place among its owner's.
-pub(crate) fn stream<F>(held: Held, work: impl FnOnce(Events) -> F) -> Response
+/// An answer of the events that `work` sends until it ends. `held`: its place among its owner's, where
+/// it is not in the work itself.
+pub(crate) fn stream<F>(held: Option<Held>, work: impl FnOnce(Events) -> F) -> Response
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    stream_with(held, KEEP_ALIVE, work)
+}
+
+/// The same. `pause`: time between two signs of life.
+fn stream_with<F>(held: Option<Held>, pause: Duration, work: impl FnOnce(Events) -> F) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -69,7 +78,7 @@ where
     let work = work(events.clone());
     let work = tokio::spawn(async move {
         tokio::pin!(work);
-        let mut ticks = tokio::time::interval(KEEP_ALIVE);
+        let mut ticks = tokio::time::interval(pause);
         // The first comes at once.
         ticks.tick().await;
         loop {
@@ -82,4 +91,49 @@ where
     let mut response = Response::new(Body::new(EventBody { unread, work, _held: held }));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use serde_json::json;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// The next bytes of a stream; `None` at its end.
+    async fn next(body: &mut Body) -> Option<Bytes> {
+        body.frame().await.map(|frame| frame.unwrap().into_data().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_stream_shows_that_it_lives_until_there_is_something_to_tell() {
+        let (tell, told) = oneshot::channel::<()>();
+        let answer = stream_with(None, Duration::from_millis(1), |events| async move {
+            told.await.unwrap();
+            events.send(Some("end"), &json!({"a": 1})).await;
+        });
+        assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/event-stream");
+        let mut body = answer.into_body();
+        for _ in 0..2 {
+            assert_eq!(next(&mut body).await.as_deref(), Some(&b": keep-alive\n\n"[..]));
+        }
+        tell.send(()).unwrap();
+        let mut last = None;
+        while let Some(bytes) = next(&mut body).await {
+            last = Some(bytes);
+        }
+        assert_eq!(last.as_deref(), Some(&b"event: end\ndata: {\"a\":1}\n\n"[..]));
+    }
+
+    #[tokio::test]
+    async fn the_work_of_a_stream_ends_with_who_reads_it() {
+        let (kept, ended) = oneshot::channel::<()>();
+        let answer = stream_with(None, KEEP_ALIVE, |_| async move {
+            std::future::pending::<()>().await;
+            drop(kept);
+        });
+        drop(answer);
+        assert!(ended.await.is_err(), "it was dropped, and nothing sent");
+    }
 }

@@ -214,6 +214,23 @@ fn the_same_tools_are_on_the_server_behind_its_guard_and_for_each_owner_alone() 
     assert_eq!((noticed.status, noticed.body.len()), (202, 0));
     assert_eq!(ask(&studio, ANNA, "GET", "/mcp", &Value::Null).status, 405);
 
+    let authorization = format!("Bearer {ANNA}");
+    let wants_progress = |accepted: &str| {
+        let arguments = json!({"prompt": "a lake", "width": 64, "height": 64, "steps": 2});
+        let params = json!({"name": "generate_image", "arguments": arguments, "_meta": {"progressToken": "p"}});
+        let headers = [("Authorization", authorization.as_str()), ("Accept", accepted)];
+        Sent::new(studio.address(), "POST", "/mcp", &headers, message("tools/call", &params).to_string().as_bytes()).answer()
+    };
+    let told = wants_progress("application/json, text/event-stream");
+    assert_eq!((told.status, told.header("content-type")), (200, Some("text/event-stream")));
+    let messages: Vec<Value> =
+        told.text().split("\n\n").filter_map(|it| it.strip_prefix("data: ")).map(|it| serde_json::from_str(it).unwrap()).collect();
+    let (last, before) = messages.split_last().unwrap();
+    let is_progress = |it: &Value| it["method"] == "notifications/progress" && it["params"]["progressToken"] == "p";
+    assert!(!before.is_empty() && before.iter().all(is_progress), "{before:?}");
+    assert_eq!((&last["id"], size_of(&last["result"])), (&json!(1), (64, 64)));
+    assert_eq!(size_of(&wants_progress("application/json").ok()["result"]), (64, 64), "who takes no events gets none");
+
     let open = Studio::open();
     let ping = message("ping", &Value::Null).to_string();
     let status = |headers: &[(&str, &str)]| Sent::new(open.address(), "POST", "/mcp", headers, ping.as_bytes()).answer().status;

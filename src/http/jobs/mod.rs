@@ -243,7 +243,7 @@ async fn events(
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     let receiver = find(&app, &owner, &id)?;
-    Ok(stream(held, |events| send_events(receiver, events)))
+    Ok(stream(Some(held), |events| send_events(receiver, events)))
 }
 
 /// Sends what changes about a job until it is over: `state`, `step`, `preview`, `picture`, `end`.

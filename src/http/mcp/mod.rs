@@ -19,7 +19,7 @@ use atelier_engine::Handle;
 use atelier_gallery::queue::Owner;
 use atelier_studio::queue::QueueClient;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Router};
@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::events::{Events, stream};
 use super::json::Json;
 use super::options::{ServerOptions, assemble};
 use super::payload::Payload;
@@ -39,6 +40,8 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 /// What a client tells its model of this server.
 const INSTRUCTIONS: &str = "Generates, edits and upscales pictures with the models on this computer. Ask list_models for their names. \
     A slow picture is answered with a job: ask job_status for it later.";
+/// The type of an answer that comes as events.
+const EVENTS: &str = "text/event-stream";
 /// Longest line of a client: a start picture and a mask.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Lines that wait for their turn.
@@ -71,7 +74,8 @@ pub(crate) fn routes() -> Router<SharedApp> {
 }
 
 /// One message as a body. Each is answered by itself: there are no sessions, and nothing is sent that
-/// was not asked for.
+/// was not asked for. Who wants to know how far a picture is gets events, the last of which is the
+/// answer.
 async fn over_http(
     State(app): State<SharedApp>,
     Extension(owner): Extension<Owner>,
@@ -86,10 +90,41 @@ async fn over_http(
     let message = read(&body);
     drop(body);
     match message {
-        Message::Request { id, method, params } => Json(reply(&id, answer(&app, &owner, &method, params, None).await)).into_response(),
+        Message::Request { id, method, params } => match progress_token(&params).filter(|_| takes_events(&headers)) {
+            Some(token) => stream(None, |events| send_events(app, owner, id, method, params, token, events)),
+            None => Json(reply(&id, answer(&app, &owner, &method, params, None).await)).into_response(),
+        },
         Message::Notification { .. } | Message::Answer => StatusCode::ACCEPTED.into_response(),
         Message::Faulty(error) => (StatusCode::BAD_REQUEST, Json(reply(&Value::Null, Err(error)))).into_response(),
     }
+}
+
+/// By what a client tells messages about a request's progress from others, where it wants any.
+fn progress_token(params: &Value) -> Option<Value> {
+    params["_meta"].get("progressToken").cloned()
+}
+
+fn takes_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT);
+    accepted.iter().any(|it| it.to_str().is_ok_and(|it| it.to_ascii_lowercase().contains(EVENTS)))
+}
+
+/// Sends how far a request is, and then its answer.
+async fn send_events(app: SharedApp, owner: Owner, id: Value, method: String, params: Value, token: Value, events: Events) {
+    let (messages, mut unsent) = mpsc::unbounded_channel();
+    let answered = answer(&app, &owner, &method, params, Some(Progress::new(token, messages)));
+    tokio::pin!(answered);
+    let result = loop {
+        tokio::select! {
+            biased;
+            Some(message) = unsent.recv() => events.send(None, &message).await,
+            result = &mut answered => break result,
+        }
+    };
+    while let Ok(message) = unsent.try_recv() {
+        events.send(None, &message).await;
+    }
+    events.send(None, &reply(&id, result)).await;
 }
 
 /// Speaks with one client, a message a line, until `input` ends or `goes_on` says no. Jobs that it
@@ -170,7 +205,7 @@ fn receive(app: &SharedApp, line: &[u8], replies: &mpsc::UnboundedSender<Value>,
         Message::Request { id, method, params } => {
             running.retain(|_, task| !task.is_finished());
             let (app, replies, key) = (Arc::clone(app), replies.clone(), id.to_string());
-            let progress = params["_meta"].get("progressToken").map(|token| Progress::new(token.clone(), replies.clone()));
+            let progress = progress_token(&params).map(|token| Progress::new(token, replies.clone()));
             let task = tokio::spawn(async move {
                 let result = answer(&app, &Owner::this_computer(), &method, params, progress).await;
                 let _ = replies.send(reply(&id, result));

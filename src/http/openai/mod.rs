@@ -156,7 +156,7 @@ async fn answer(
     let previews = if is_streamed && form.partial_images > 0 { Previews::Always } else { Previews::Never };
     let mut waiter = app.add(owner, made, previews, Lane::Interactive).await?;
     if is_streamed {
-        return Ok(stream(held, |events| send_events(waiter, form, events)));
+        return Ok(stream(Some(held), |events| send_events(waiter, form, events)));
     }
     let view = waiter.end().await;
     outcome(&view)?;
