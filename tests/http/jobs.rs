@@ -65,6 +65,21 @@ fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
 }
 
 #[test]
+fn a_job_that_takes_a_while_shows_its_picture_as_it_forms_and_its_place_while_it_waits() {
+    let studio = Studio::open();
+    let first = add(&studio, &small("a long way", 150, 2));
+    let second = add(&studio, &small("the next one", 2, 1));
+    let waiting = get(studio.address(), &second).ok();
+    assert!(waiting["status"] != "queued" || waiting["queue_position"].as_u64() > Some(0), "{waiting}");
+    let told = events(&studio, &first);
+    let previews: Vec<&Value> = told.iter().filter(|(name, _)| name == "preview").map(|(_, data)| data).collect();
+    assert!(!previews.is_empty() && previews.iter().all(|it| bytes_of(&it["b64_json"]).starts_with(&[0xff, 0xd8])), "{previews:?}");
+    let step = told.iter().find(|(name, _)| name == "step").map(|(_, data)| data).unwrap();
+    assert!(step["steps"] == 150 && step["progress"].as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)), "{step}");
+    assert_eq!(events(&studio, &second).last().unwrap().1["status"], "completed");
+}
+
+#[test]
 fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     let studio = Studio::open();
     assert_eq!(get(studio.address(), "/sdcpp/v1/capabilities").ok()["features"]["cache"], true);

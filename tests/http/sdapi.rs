@@ -274,6 +274,18 @@ fn a_picture_begins_with_another_one_and_is_inpainted() {
     assert!(large["html_info"].as_str().unwrap().contains("not read: &lt;b&gt;."), "{}", large["html_info"]);
     assert_eq!(pixels(&bytes(&large["image"])).dimensions(), (128, 128));
     assert_eq!(post(address, "/sdapi/v1/interrogate", &json!({"image": image})).status, 404);
+    let both = json!({"imageList": [{"data": image, "name": "a.png"}, {"data": image}], "upscaling_resize": 2});
+    let sizes = post(address, "/sdapi/v1/extra-batch-images", &both).ok();
+    let sizes: Vec<(u32, u32)> = sizes["images"].as_array().unwrap().iter().map(|it| pixels(&bytes(it)).dimensions()).collect();
+    assert_eq!(sizes, [(128, 128); 2]);
+    assert_eq!(post(address, "/controlnet/detect", &json!({"controlnet_module": "canny"})).status, 422);
+    for (path, body) in [("txt2img", json!({})), ("img2img", json!({"init_images": [image]}))] {
+        let answer = post(address, &format!("/controlnet/{path}"), &with(small("a pond"), &body)).ok();
+        assert_eq!(answer["images"].as_array().unwrap().len(), 1, "{path}");
+        let unit = with(body, &json!({"controlnet_units": [{"input_image": image, "model": "nobody", "module": "none"}]}));
+        let refused = post(address, &format!("/controlnet/{path}"), &with(small("a pond"), &unit));
+        assert_eq!((refused.status, refused.json()), (404, json!({"detail": "ControlNet not found"})), "{path}");
+    }
 }
 
 /// Asks for the progress until it is so.
@@ -327,6 +339,26 @@ fn progress_of_a_job_that_waits_says_why_and_one_that_runs_shows_its_picture_unl
     assert!(without["current_image"].is_null() && without["state"]["job"] != "", "{without}");
     Sent::new(address, "POST", "/sdapi/v1/skip", &[], b"").answer().ok();
     assert_eq!(sent.answer().status, 200);
+}
+
+#[test]
+fn who_interrupts_while_nothing_runs_means_the_oldest_that_waits() {
+    let studio = Studio::open();
+    let address = studio.address();
+    studio.pause(PauseMode::AfterPicture);
+    let waiting = |count: usize| {
+        while get(address, "/sdcpp/v1/jobs").ok().as_array().unwrap().len() < count {
+            std::thread::yield_now();
+        }
+    };
+    let first = send(address, "/sdapi/v1/txt2img", &small("the first"));
+    waiting(1);
+    let second = send(address, "/sdapi/v1/txt2img", &small("the second"));
+    waiting(2);
+    Sent::new(address, "POST", "/sdapi/v1/interrupt", &[], b"").answer().ok();
+    assert_eq!(first.answer().ok()["images"], json!([]), "it ends well, without a picture");
+    studio.pause(PauseMode::No);
+    assert_eq!(second.answer().ok()["images"].as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -249,4 +249,31 @@ mod tests {
             |text: &str| read(Fields::read(text.as_bytes()).unwrap(), vec![Bytes::new()], None, Purpose::Edit).unwrap().wish.is_edit;
         assert!(is_edit("{}") && !is_edit(r#"{"strength": 0.5}"#), "a strength is that of a start picture");
     }
+    #[test]
+    fn qualities_are_parts_of_the_models_steps_and_each_purpose_has_its_strength() {
+        for (names, effort) in [
+            (&["auto", "standard", "medium"][..], None),
+            (&["low"][..], Some(0.5)),
+            (&["high", "hd"][..], Some(1.5)),
+            (&["xhigh", "max"][..], Some(2.0)),
+        ] {
+            for name in names {
+                assert_eq!(read_text(&format!(r#"{{"prompt": "a", "quality": "{name}"}}"#)).unwrap().wish.effort, effort, "{name}");
+            }
+        }
+        let mut png = std::io::Cursor::new(Vec::new());
+        image::RgbImage::new(4, 4).write_to(&mut png, image::ImageFormat::Png).unwrap();
+        let png = Bytes::from(png.into_inner());
+        let wish = |purpose, has_mask: bool, text: &str| {
+            let (fields, mask) = (Fields::read(text.as_bytes()).unwrap(), has_mask.then(|| png.clone()));
+            read(fields, vec![png.clone(), png.clone()], mask, purpose).unwrap().decode().unwrap().wish
+        };
+        let strength = |purpose, has_mask, text: &str| wish(purpose, has_mask, text).init.map(|(_, strength)| strength);
+        assert_eq!(strength(Purpose::Edit, false, "{}"), Some(0.75));
+        assert_eq!(strength(Purpose::Edit, true, "{}"), Some(1.0));
+        assert_eq!(strength(Purpose::Edit, true, r#"{"strength": 0.5}"#), Some(0.5));
+        assert_eq!(strength(Purpose::Vary, false, "{}"), Some(0.6));
+        let edit = wish(Purpose::Edit, true, "{}");
+        assert_eq!((edit.references.len(), edit.mask.is_some(), edit.prompt.as_str()), (1, true, ""));
+    }
 }

@@ -511,6 +511,21 @@ mod tests {
     }
 
     #[test]
+    fn a_second_start_picture_is_a_reference_that_the_model_must_look_at_and_an_extra_one_is_not() {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::RgbImage::new(8, 8).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+        let png = crate::http::images::base64_text(&bytes.into_inner());
+        let decoded = |starts: usize, extras: usize| {
+            let body = serde_json::json!({"init_images": vec![&png; starts], "extra_images": vec![&png; extras]});
+            let wish = read_text(&body.to_string(), true).unwrap().decode().unwrap().wish;
+            (wish.init.is_some(), wish.references.len(), wish.needs_references)
+        };
+        assert_eq!(decoded(1, 0), (true, 0, None));
+        assert_eq!(decoded(2, 0), (true, 1, Some("init_images")));
+        assert_eq!(decoded(1, 2), (true, 2, None));
+    }
+
+    #[test]
     fn padding_is_in_pixels_of_the_start_picture_and_ends_at_its_borders() {
         let png = |image: image::RgbImage| {
             let mut bytes = std::io::Cursor::new(Vec::new());
