@@ -236,15 +236,12 @@ async fn get_image(app: &SharedApp, owner: &Owner, mut fields: Fields) -> Result
     let id = id.ok_or_else(|| Failure::invalid("image_id", "It is missing."))?;
     let found = find(app, owner, &id).await?.summary;
     let path = found.path;
-    let (bytes, kind, lost) = match max_side {
-        Some(side) => {
-            let SmallCopy { bytes, losses, .. } = small_copy(path, side, MAX_PICTURE_BYTES).await?;
-            (bytes, JPEG, in_this_copy(&losses))
-        }
-        None => {
-            let whole = blocking(move || file_bytes(&path, ExportFormat::Png)).await??;
-            (whole.bytes, names_of(ExportFormat::Png).1, String::new())
-        }
+    let (bytes, kind, lost) = if let Some(side) = max_side {
+        let SmallCopy { bytes, losses, .. } = small_copy(path, side, MAX_PICTURE_BYTES).await?;
+        (bytes, JPEG, in_this_copy(&losses))
+    } else {
+        let whole = blocking(move || file_bytes(&path, ExportFormat::Png)).await??;
+        (whole.bytes, names_of(ExportFormat::Png).1, String::new())
     };
     let about = text(format!("image_id {id}, {}x{}.{lost}", found.width, found.height));
     Ok([image(&bytes, kind), about].into_iter().chain(note.map(text)).collect())
