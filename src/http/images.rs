@@ -8,7 +8,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use atelier_core::recipe::Rgb8;
 use atelier_media::{
-    ExportFormat, ExportLoss, ExportedBytes, MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture, RgbaPixels, export_bytes, export_pixels,
+    CopyForm, ExportFormat, ExportLoss, ExportedBytes, MAX_RECEIVED_PIXELS, ReceivedError, ReceivedPicture, RgbaPixels, export_bytes,
+    export_pixels,
 };
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -133,7 +134,7 @@ pub(crate) const fn names_of(format: ExportFormat) -> (&'static str, &'static st
 
 /// A kept picture in this format, with its settings. Blocks.
 pub(crate) fn file_bytes(path: &std::path::Path, format: ExportFormat) -> Result<ExportedBytes, Failure> {
-    export_bytes(path, format, true).map_err(|error| {
+    export_bytes(path, CopyForm::whole(format)).map_err(|error| {
         tracing::warn!("a picture could not be answered: {error}");
         Failure::Failed(atelier_core::advice::Advice::new(
             "The picture was made, and its file cannot be read.",

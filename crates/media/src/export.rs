@@ -13,7 +13,8 @@ use atelier_core::paths;
 use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
 use atelier_language::tr;
 
-use super::fine::{eight_bits, over_white};
+use super::file_names::file_stem;
+use super::fine::{eight_bits, over_white, reduced};
 use super::png::encode;
 use super::{Metadata, PictureError, read_fine_image, read_metadata};
 
@@ -21,10 +22,29 @@ use super::{Metadata, PictureError, read_fine_image, read_metadata};
 /// letters take two bytes.
 const MAX_EXIF_TEXT: usize = 30_000;
 
+/// What copies of pictures are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyForm {
+    pub format: ExportFormat,
+    /// Prompt and settings stay. JPEG and WebP get the text that A1111 writes; the recipe of Atelier
+    /// is in PNG alone.
+    pub keeps_metadata: bool,
+    /// Longest side in pixels, to which larger pictures are reduced; `None`: each stays as it is.
+    pub longest_side: Option<u32>,
+}
+
+impl CopyForm {
+    /// Copies of the same size with their settings.
+    #[must_use]
+    pub const fn whole(format: ExportFormat) -> Self {
+        Self { format, keeps_metadata: true, longest_side: None }
+    }
+}
+
 /// Format of an exported picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// PNG, without loss. A PNG whose metadata stays is copied as it is.
+    /// PNG, without loss.
     Png,
     Jpeg {
         /// 1 to 100.
@@ -115,39 +135,50 @@ pub struct ExportedPicture {
     pub losses: Vec<ExportLoss>,
 }
 
-/// Writes a copy of a picture into a folder, under its own name with the format's ending, or with a
-/// number where that is taken. With `keeps_metadata`, JPEG and WebP get the text that A1111 writes;
-/// the recipe of Atelier is in PNG alone. Blocks.
+/// Writes a copy of a picture into a folder, under this name, or its own where that has no letters,
+/// with the format's ending, or with a number where that is taken. Blocks.
 ///
 /// # Errors
 /// If the picture cannot be read, or the copy cannot be written.
-pub fn export_picture(source: &Path, folder: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<ExportedPicture, PictureError> {
-    let ExportedBytes { bytes, losses } = export_bytes(source, format, keeps_metadata)?;
-    let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let ending = format.ending();
+pub fn export_picture(source: &Path, folder: &Path, name: &str, form: CopyForm) -> Result<ExportedPicture, PictureError> {
+    let ExportedBytes { bytes, losses } = export_bytes(source, form)?;
+    let stem = file_stem(name).unwrap_or_else(|| source.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    let ending = form.format.ending();
     let names = (1..10_000).map(|n| if n == 1 { format!("{stem}.{ending}") } else { format!("{stem} ({n}).{ending}") });
     let path = paths::write_new(folder, names, |file| file.write_all(&bytes)).map_err(|error| PictureError::write(folder, error))?;
     Ok(ExportedPicture { path, losses })
 }
 
-/// The bytes of such a copy.
+/// The bytes of such a copy. A PNG that stays as large as it is and keeps its settings is copied as
+/// it is.
 ///
 /// # Errors
 /// If the picture cannot be read.
-pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -> Result<ExportedBytes, PictureError> {
+pub fn export_bytes(source: &Path, CopyForm { format, keeps_metadata, longest_side }: CopyForm) -> Result<ExportedBytes, PictureError> {
     let metadata = if keeps_metadata { read_metadata(source).ok() } else { None };
-    if let (ExportFormat::Png, Some(_)) = (format, &metadata) {
-        let bytes = fs::read(source).map_err(|error| PictureError::read(source, error))?;
-        return Ok(ExportedBytes { bytes, losses: Vec::new() });
+    if let (ExportFormat::Png, Some(_), None) = (format, &metadata, longest_side) {
+        return whole_file(source);
     }
-    let image = read_fine_image(&ImageSource::File(source.to_owned()))?;
+    let picture = read_fine_image(&ImageSource::File(source.to_owned()))?;
+    let image = match longest_side {
+        Some(side) => reduced(&picture, side)?,
+        None => Cow::Borrowed(&picture),
+    };
+    if let (ExportFormat::Png, Some(_), Cow::Borrowed(_)) = (format, &metadata, &image) {
+        return whole_file(source);
+    }
+    let mut metadata = metadata.unwrap_or_default();
     let mut losses = pixel_losses(&image, format);
-    let mut text = metadata.and_then(|it| it.parameters);
-    if text.as_ref().is_some_and(|text| text.len() > MAX_EXIF_TEXT) {
-        text = None;
+    if format != ExportFormat::Png && metadata.parameters.as_ref().is_some_and(|text| text.len() > MAX_EXIF_TEXT) {
+        metadata.parameters = None;
         losses.push(ExportLoss::Settings);
     }
-    Ok(ExportedBytes { bytes: encode_as(&image, format, text.as_deref())?, losses })
+    Ok(ExportedBytes { bytes: encode_as(&image, format, &metadata)?, losses })
+}
+
+fn whole_file(source: &Path) -> Result<ExportedBytes, PictureError> {
+    let bytes = fs::read(source).map_err(|error| PictureError::read(source, error))?;
+    Ok(ExportedBytes { bytes, losses: Vec::new() })
 }
 
 /// What of a picture's pixels this format cannot keep.
@@ -180,20 +211,17 @@ pub fn plain_losses(image: &Rgb8) -> Vec<ExportLoss> {
 /// # Errors
 /// If it cannot be encoded: JPEG has a largest side.
 pub fn export_pixels(image: &Rgb8, format: ExportFormat) -> Result<Vec<u8>, PictureError> {
-    encode_as(image, format, None)
+    encode_as(image, format, &Metadata::default())
 }
 
-/// A picture in memory in this format; `parameters` is the text of A1111.
-fn encode_as(image: &Rgb8, format: ExportFormat, parameters: Option<&str>) -> Result<Vec<u8>, PictureError> {
+/// A picture in memory in this format; of JPEG and WebP the recipe is left out.
+fn encode_as(image: &Rgb8, format: ExportFormat, metadata: &Metadata) -> Result<Vec<u8>, PictureError> {
     let failed = |error: &dyn std::fmt::Display| PictureError::Encode { reason: error.to_string() };
     let mut bytes = Cursor::new(Vec::new());
-    let exif = parameters.map(user_comment);
+    let exif = metadata.parameters.as_deref().map(user_comment);
     let (width, height) = (image.width(), image.height());
     match format {
-        ExportFormat::Png => {
-            let metadata = Metadata { parameters: parameters.map(str::to_owned), recipe: None };
-            encode(&mut bytes, image, &metadata).map_err(|error| failed(&error))?;
-        }
+        ExportFormat::Png => encode(&mut bytes, image, metadata).map_err(|error| failed(&error))?,
         ExportFormat::Jpeg { quality } => {
             let mut encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
             // In the colours of its profile: transparent pixels are white in these too.
@@ -249,6 +277,8 @@ fn user_comment(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::Seed;
+
     use crate::{StoredRecipe, read_image, read_settings, write_picture};
 
     fn source(folder: &Path) -> PathBuf {
@@ -267,11 +297,12 @@ mod tests {
         for (format, name) in
             [(ExportFormat::Png, "a lake.png"), (ExportFormat::Jpeg { quality: 90 }, "a lake.jpg"), (ExportFormat::WebP, "a lake.webp")]
         {
-            let kept = export_picture(&source, &to, format, true).unwrap().path;
+            let form = CopyForm::whole(format);
+            let kept = export_picture(&source, &to, "", form).unwrap().path;
             assert_eq!(kept, to.join(name));
             let settings = read_settings(&kept).unwrap();
             assert_eq!((settings.width, settings.height), (16, 8));
-            let stripped = export_picture(&source, &to, format, false).unwrap().path;
+            let stripped = export_picture(&source, &to, " / ", CopyForm { keeps_metadata: false, ..form }).unwrap().path;
             assert!(stripped.file_name().unwrap().to_str().unwrap().starts_with("a lake (2)."), "{}", stripped.display());
             let bytes = fs::read(&stripped).unwrap();
             for word in [&b"lake"[..], b"Seed", b"atelier", b"UNICODE", b"Exif"] {
@@ -289,8 +320,52 @@ mod tests {
     fn quality_is_size_and_a_missing_picture_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
-        let bytes = |quality| export_bytes(&source, ExportFormat::Jpeg { quality }, false).unwrap().bytes.len();
+        let bytes = |quality| export_bytes(&source, CopyForm::whole(ExportFormat::Jpeg { quality })).unwrap().bytes.len();
         assert!(bytes(20) < bytes(95));
-        assert!(export_bytes(&folder.path().join("gone.png"), ExportFormat::WebP, true).is_err());
+        assert!(export_bytes(&folder.path().join("gone.png"), CopyForm::whole(ExportFormat::WebP)).is_err());
+    }
+
+    #[test]
+    fn a_copy_is_as_small_as_is_asked_for_and_keeps_what_its_format_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(folder.path());
+        let to = folder.path().join("out");
+        for format in [ExportFormat::Png, ExportFormat::Jpeg { quality: 90 }, ExportFormat::WebP] {
+            let copy = |side| {
+                let path =
+                    export_picture(&source, &to, "holiday", CopyForm { longest_side: Some(side), ..CopyForm::whole(format) }).unwrap().path;
+                assert!(path.file_name().unwrap().to_str().unwrap().starts_with("holiday"), "{}", path.display());
+                (read_image(&ImageSource::File(path.clone())).unwrap(), path)
+            };
+            let (small, path) = copy(8);
+            assert_eq!((small.width(), small.height()), (8, 4), "{format:?}");
+            if format == ExportFormat::Png {
+                assert_eq!(read_metadata(&path).unwrap(), read_metadata(&source).unwrap());
+            } else {
+                assert_eq!(read_settings(&path).unwrap().seed, Some(Seed(42)), "{format:?}");
+            }
+            let (whole, path) = copy(16);
+            assert_eq!((whole.width(), whole.height()), (16, 8), "none is made larger: {format:?}");
+            if format == ExportFormat::Png {
+                assert_eq!(fs::read(&path).unwrap(), fs::read(&source).unwrap(), "copied as it is");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_leads_out_of_no_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(folder.path());
+        let to = folder.path().join("a/b");
+        let name = |name: &str| {
+            let path = export_picture(&source, &to, name, CopyForm::whole(ExportFormat::Png)).unwrap().path;
+            assert_eq!(path.parent(), Some(to.as_path()), "{name}");
+            path.file_name().unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(name("../../x"), "x.png");
+        assert_eq!(name("C:\\x\\湖 1.5 (neu)"), "C x 湖 1.5 (neu).png");
+        assert_eq!(name("../../x"), "x (2).png");
+        assert_eq!(name("nul"), "nul_.png");
+        assert_eq!(name(&"ä".repeat(400)).chars().count(), 104);
     }
 }

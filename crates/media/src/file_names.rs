@@ -48,12 +48,37 @@ fn words(prompt: &str) -> String {
     name.trim_matches(['.', ' ', ',', ';']).to_owned()
 }
 
-fn is_trouble(c: char) -> bool {
-    let forbidden = matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '(' | ')' | '[' | ']' | '{' | '}' | '%' | '$' | '`');
+/// The name that a person gives to files, without what a file system trips over; `None` where
+/// nothing is left of it.
+pub(crate) fn file_stem(name: &str) -> Option<String> {
+    /// In bytes: file systems take 255, with a number and the ending.
+    const LONGEST: usize = 200;
+    let plain: String = name.chars().map(|c| if is_forbidden(c) { ' ' } else { c }).collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = plain.trim_matches(['.', ' ']);
+    let stem = plain[..plain.floor_char_boundary(LONGEST)].trim_end_matches(['.', ' ']);
+    if stem.is_empty() {
+        return None;
+    }
+    // Windows takes the name for a device, whatever its ending.
+    let first = stem.split('.').next().unwrap_or(stem).trim_end();
+    let is_port = |it: &str| ["com", "lpt"].iter().any(|port| it.eq_ignore_ascii_case(port));
+    let is_device = first.strip_suffix(|c: char| c.is_ascii_digit()).is_some_and(is_port)
+        || ["con", "prn", "aux", "nul"].iter().any(|it| first.eq_ignore_ascii_case(it));
+    Some(if is_device { format!("{first}_{}", &stem[first.len()..]) } else { stem.to_owned() })
+}
+
+/// True for what no name of a file may have on some system, and for what nobody sees.
+fn is_forbidden(c: char) -> bool {
+    let forbidden = matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*');
     // Marks that turn the writing direction or cannot be seen make one name look like another.
     let unseen =
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}');
     forbidden || unseen || c.is_control()
+}
+
+fn is_trouble(c: char) -> bool {
+    is_forbidden(c) || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '%' | '$' | '`')
 }
 
 #[cfg(test)]

@@ -4,11 +4,15 @@
 //! A model is given eight bits of sRGB over white. What it made is put back among the colours of
 //! the start picture: where nothing was made, every sample stays as it is.
 
+use std::borrow::Cow;
+
 use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::recipe::{FineColours, Rgb8, Samples};
+use image::imageops::{self, FilterType};
+use image::{ImageBuffer, Rgba};
 
-use crate::fit_mask;
 use crate::profile::Profile;
+use crate::{PictureError, fit_image, fit_mask};
 
 /// The picture `result` with the colours of `start` where nothing of it was generated. `offset`:
 /// where the start picture's left upper pixel is in the result. `shares`: of the result's size, 255
@@ -81,6 +85,53 @@ pub fn with_opacity(picture: Rgb8, opacity: &Mask) -> Option<Rgb8> {
         }
     }
     picture.with_fine(Some(fine))
+}
+
+/// The picture with its longest side reduced to this many pixels, with its transparency, profile and
+/// bits; the picture itself where it is no larger.
+///
+/// # Errors
+/// If it has no pixels.
+pub(crate) fn reduced(picture: &Rgb8, longest_side: u32) -> Result<Cow<'_, Rgb8>, PictureError> {
+    let (longest, longest_side) = (picture.width().max(picture.height()), longest_side.max(1));
+    if longest <= longest_side {
+        return Ok(Cow::Borrowed(picture));
+    }
+    let side = |side: u32| ((f64::from(side) * f64::from(longest_side) / f64::from(longest)).round() as u32).max(1);
+    let (width, height) = (side(picture.width()), side(picture.height()));
+    let plain = fit_image(picture, width, height, StartFit::Stretch)?;
+    let Some(fine) = picture.fine() else { return Ok(Cow::Owned(plain)) };
+    let samples = reduced_samples(&fine.samples, (picture.width(), picture.height()), (width, height)).ok_or(PictureError::Empty)?;
+    let fine = FineColours { samples, profile: fine.profile.clone(), ..*fine };
+    plain.with_fine(Some(fine)).map(Cow::Owned).ok_or(PictureError::Empty)
+}
+
+/// Samples of another size. Colours count as much as they are seen, so that what is transparent
+/// gives no colour to what is beside it.
+fn reduced_samples(samples: &Samples, from: (u32, u32), to: (u32, u32)) -> Option<Samples> {
+    const MOST: u32 = 65_535;
+    let mut wide: Vec<u16> = match samples {
+        Samples::Eight(samples) => samples.iter().map(|value| u16::from(*value) * 257).collect(),
+        Samples::Sixteen(samples) => samples.clone(),
+    };
+    for pixel in wide.chunks_exact_mut(4) {
+        let alpha = u32::from(pixel[3]);
+        for value in &mut pixel[..3] {
+            *value = ((u32::from(*value) * alpha + MOST / 2) / MOST) as u16;
+        }
+    }
+    let picture: ImageBuffer<Rgba<u16>, Vec<u16>> = ImageBuffer::from_raw(from.0, from.1, wide)?;
+    let mut wide = imageops::resize(&picture, to.0, to.1, FilterType::Lanczos3).into_raw();
+    for pixel in wide.chunks_exact_mut(4) {
+        let alpha = u32::from(pixel[3]).max(1);
+        for value in &mut pixel[..3] {
+            *value = ((u32::from(*value) * MOST + alpha / 2) / alpha).min(MOST) as u16;
+        }
+    }
+    Some(match samples {
+        Samples::Eight(_) => Samples::Eight(eight_bits(&Samples::Sixteen(wide))),
+        Samples::Sixteen(_) => Samples::Sixteen(wide),
+    })
 }
 
 /// Red, green, blue and opacity in eight bits.

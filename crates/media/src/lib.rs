@@ -30,7 +30,8 @@ mod thumbnail;
 pub use decode::{RgbaPixels, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};
 pub use error::PictureError;
 pub use export::{
-    ExportFormat, ExportLoss, ExportedBytes, ExportedPicture, export_bytes, export_picture, export_pixels, pixel_losses, plain_losses,
+    CopyForm, ExportFormat, ExportLoss, ExportedBytes, ExportedPicture, export_bytes, export_picture, export_pixels, pixel_losses,
+    plain_losses,
 };
 pub use fine::{keep_outside, keep_upscaled, own_colours, with_opacity};
 pub use folder::{PICTURE_ENDINGS, is_picture_name, picture_files};

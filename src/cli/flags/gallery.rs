@@ -107,6 +107,12 @@ pub(in crate::cli) enum GalleryCommand {
         /// Strip prompt and settings from the copies
         #[arg(long)]
         strip: bool,
+        /// Reduce larger pictures to this longest side, in pixels
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        max_side: Option<u32>,
+        /// Name of the copies, numbered where there are several [default: that of each picture]
+        #[arg(long)]
+        name: Option<String>,
         #[command(flatten)]
         paths: PathFlags,
     },

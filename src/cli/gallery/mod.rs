@@ -19,7 +19,7 @@ use super::reporter::{ProgressLine, quiet_reporter, reporter};
 use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_gallery::{Database, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
-use atelier_media::{ExportFormat, export_picture};
+use atelier_media::{CopyForm, ExportFormat, export_picture};
 use atelier_studio::picture_index::open_gallery;
 
 /// Quality of JPEG where nobody says otherwise.
@@ -148,8 +148,10 @@ impl CommandRunner {
                 }
                 Ok(if failed.is_empty() { Exit::Done } else { Exit::Failed })
             }
-            GalleryCommand::Export { files, output, format, quality, strip, .. } => {
-                Self::export(&files, &output, format, quality, strip, report)
+            GalleryCommand::Export { files, output, format, quality, strip, max_side, name, .. } => {
+                let format = export_format(format, quality)?;
+                let form = CopyForm { format, keeps_metadata: !strip, longest_side: max_side };
+                Self::export(&files, &output, name.as_deref().unwrap_or_default(), form, report)
             }
         }
     }
@@ -220,27 +222,10 @@ impl CommandRunner {
         files.iter().map(find).collect()
     }
 
-    fn export(
-        files: &[PathBuf],
-        output: &Path,
-        format: Format,
-        quality: Option<u8>,
-        strip: bool,
-        report: &mut GalleryReport<'_>,
-    ) -> Result<Exit, CommandError> {
-        let format = match (format, quality) {
-            (Format::Jpeg, quality) => ExportFormat::Jpeg { quality: quality.unwrap_or(QUALITY) },
-            (Format::Png, None) => ExportFormat::Png,
-            (Format::Webp, None) => ExportFormat::WebP,
-            (Format::Png | Format::Webp, Some(_)) => {
-                return Err(CommandError::Usage(
-                    "PNG and WebP are lossless, so --quality has no effect; remove --quality, or add --format jpeg.".to_owned(),
-                ));
-            }
-        };
+    fn export(files: &[PathBuf], output: &Path, name: &str, form: CopyForm, report: &mut GalleryReport<'_>) -> Result<Exit, CommandError> {
         let mut exit = Exit::Done;
         for file in files {
-            match export_picture(file, output, format, !strip) {
+            match export_picture(file, output, name, form) {
                 Ok(copy) => {
                     report.exported(file, &copy.path)?;
                     for loss in copy.losses {
@@ -254,6 +239,17 @@ impl CommandRunner {
             }
         }
         Ok(exit)
+    }
+}
+
+fn export_format(format: Format, quality: Option<u8>) -> Result<ExportFormat, CommandError> {
+    match (format, quality) {
+        (Format::Jpeg, quality) => Ok(ExportFormat::Jpeg { quality: quality.unwrap_or(QUALITY) }),
+        (Format::Png, None) => Ok(ExportFormat::Png),
+        (Format::Webp, None) => Ok(ExportFormat::WebP),
+        (Format::Png | Format::Webp, Some(_)) => Err(CommandError::Usage(
+            "PNG and WebP are lossless, so --quality has no effect; remove --quality, or add --format jpeg.".to_owned(),
+        )),
     }
 }
 

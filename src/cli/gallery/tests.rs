@@ -173,6 +173,12 @@ fn copies_are_exported_with_their_settings_or_without() {
         let settings = read_settings(Path::new(ran.out.trim())).unwrap();
         assert_eq!(settings.prompt.as_deref(), has_prompt.then_some("a red lake"), "{name}");
     }
+    let ran = world.done(&["export", &lake, &world.at("art/night.png"), "-o", &out, "--max-side", "4", "--name", "postcard"]);
+    assert_eq!(ran.names(), ["postcard.png", "postcard (2).png"]);
+    for copy in ran.out.lines() {
+        let settings = read_settings(Path::new(copy)).unwrap();
+        assert_eq!((settings.width, settings.height, settings.prompt.is_some()), (4, 2, true), "{copy}");
+    }
     let failed = world.run(&["export", &world.at("gone.png"), &lake, "-o", &out]);
     assert_eq!((failed.exit, failed.names().len()), (Exit::Failed, 1));
 }

@@ -16,7 +16,7 @@ use atelier_core::words::prompt_lines;
 use atelier_engine::Picture;
 use atelier_language::tr;
 use atelier_library::diffusers_files;
-use atelier_media::{ExportFormat, ExportLoss, ExportedBytes, export_bytes, export_pixels, pixel_losses};
+use atelier_media::{CopyForm, ExportFormat, ExportLoss, ExportedBytes, export_bytes, export_pixels, pixel_losses};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::prompt_text::{MAX_MIB, PromptTextError, read_prompt_text};
@@ -122,7 +122,7 @@ pub(crate) fn save_as(target: &Path, picture: &SavedPicture, quality: u8, replac
     let format = format.unwrap_or(ExportFormat::Png);
     let ExportedBytes { bytes, losses } = match (kept, pixels) {
         // The kept file knows most about itself.
-        (Some(kept), _) if kept.is_file() => export_bytes(kept, format, true)?,
+        (Some(kept), _) if kept.is_file() => export_bytes(kept, CopyForm::whole(format))?,
         (_, Some(pixels)) if format == ExportFormat::Png => {
             let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
             ExportedBytes { bytes: results::encode_picture(recipe, info, notes, pixels)?, losses: Vec::new() }

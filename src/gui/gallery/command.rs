@@ -11,10 +11,9 @@ use eframe::egui::Key;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::gallery::compare::CompareMode;
-use crate::gui::gallery::state::{Dialog, Mode, State};
+use crate::gui::gallery::state::{Dialog, ExportChoice, Mode, State};
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::viewport::View;
-use atelier_studio::gallery_service::ExportFormat;
 
 /// A command of the Gallery view.
 #[derive(Clone, Debug, PartialEq)]
@@ -324,6 +323,6 @@ pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::I, Command::StartFrom),
     (Key::F, Command::UseAsReference),
     (Key::L, Command::Upscale(UpscaleMethod::Plain)),
-    (Key::E, Command::SetDialog(Some(Dialog::Export(ExportFormat::Png, false)))),
+    (Key::E, Command::SetDialog(Some(Dialog::Export(ExportChoice::USUAL)))),
     (Key::Slash, Command::FocusSearch),
 ];

@@ -17,7 +17,7 @@ use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::screen::Screen;
 use crate::gui::viewport::View;
-use atelier_studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
+use atelier_studio::gallery_service::{CopyForm, Export, ExportFormat, Found, Mark, Overview, Search};
 
 /// Summaries kept beyond those in sight.
 const MAX_SUMMARIES: usize = 4096;
@@ -63,6 +63,8 @@ pub struct State {
     /// A scan goes on: words about it.
     pub scanning: Option<String>,
     pub dialog: Option<Dialog>,
+    /// Settings of the last export, with which the next one begins.
+    pub(crate) last_export: ExportChoice,
     /// Text of the field for a new tag.
     pub tag_text: String,
     /// The note as it is being typed, with its picture.
@@ -150,7 +152,20 @@ pub enum Dialog {
     /// Name of a search that is kept.
     SaveSearch(String),
     /// Settings of an export; its folder is chosen last.
-    Export(ExportFormat, bool),
+    Export(ExportChoice),
+}
+
+/// Settings of an export, but for its folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportChoice {
+    /// Name of the copies; empty for that of each picture.
+    pub name: String,
+    pub form: CopyForm,
+}
+
+impl ExportChoice {
+    /// As it is at first.
+    pub const USUAL: Self = Self { name: String::new(), form: CopyForm::whole(ExportFormat::Png) };
 }
 
 impl Default for State {
@@ -174,6 +189,7 @@ impl Default for State {
             difference: None,
             scanning: None,
             dialog: None,
+            last_export: ExportChoice::USUAL,
             tag_text: String::new(),
             note_text: None,
             can_restore: false,
@@ -382,7 +398,7 @@ impl State {
     #[must_use]
     pub fn export(&self, folder: std::path::PathBuf) -> Option<Export> {
         match &self.dialog {
-            Some(Dialog::Export(format, strips_metadata)) => Some(Export { folder, format: *format, strips_metadata: *strips_metadata }),
+            Some(Dialog::Export(ExportChoice { name, form })) => Some(Export { folder, name: name.clone(), form: *form }),
             Some(Dialog::SaveSearch(_)) | None => None,
         }
     }

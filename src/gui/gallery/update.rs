@@ -20,7 +20,7 @@ use crate::gui::dialog::FileDialog;
 use crate::gui::features::Features;
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
-use crate::gui::gallery::state::{Comparison, Dialog, FilesUse, LargePicture, Mode, State};
+use crate::gui::gallery::state::{Comparison, Dialog, ExportChoice, FilesUse, LargePicture, Mode, State};
 use crate::gui::guides;
 use crate::gui::pixels;
 use crate::gui::shared::Screen;
@@ -193,16 +193,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.show_folder(folder, Some(path));
             }
         }
-        Command::SetDialog(dialog) => state.dialog = dialog,
-        Command::ChooseExportFolder => {
-            choose(tr!("gallery-choose-the-folder-for-the-copies"), context, |folder, features, context| {
-                // What is selected may have changed while the dialog was open, and counts as it is.
-                if let Some(export) = features.gallery.export(folder) {
-                    features.gallery.dialog = None;
-                    send(GalleryRequest::Export(features.gallery.targets(), export), context);
-                }
-            });
+        Command::SetDialog(dialog) => {
+            state.dialog = match dialog {
+                Some(Dialog::Export(_)) if state.dialog.is_none() => Some(Dialog::Export(state.last_export.clone())),
+                dialog => dialog,
+            };
         }
+        Command::ChooseExportFolder => choose(tr!("gallery-choose-the-folder-for-the-copies"), context, export_to),
         Command::SaveSearch => {
             if let Some(Dialog::SaveSearch(name)) = state.dialog.take() {
                 send(GalleryRequest::SaveSearch(name.trim().to_owned(), state.search.text.trim().to_owned()), context);
@@ -527,6 +524,16 @@ fn compare_pixels(state: &mut State, context: &mut Context<'_>) {
             features.gallery.difference = Some((first, second, texture));
         },
     );
+}
+
+/// Exports what is selected, which may have changed while the dialog of folders was open, as the
+/// dialog says.
+pub(crate) fn export_to(folder: PathBuf, features: Features<'_>, context: &mut Context<'_>) {
+    let state = features.gallery;
+    let Some(export) = state.export(folder) else { return };
+    state.last_export = ExportChoice { name: String::new(), form: export.form };
+    state.dialog = None;
+    send(GalleryRequest::Export(state.targets(), export), context);
 }
 
 /// Asks for a folder.

@@ -1,7 +1,7 @@
 //! The Gallery view: grid, keys, marks, large look, comparison, deletion, searches.
 
 use super::*;
-use crate::gui::gallery::state::Mode;
+use crate::gui::gallery::state::{Dialog, Mode};
 use crate::gui::shared::Screen;
 use atelier_gallery::queue::Owner;
 use atelier_gallery::{Database, FolderKind, NewPicture, PictureFlag, PictureId, PictureKind};
@@ -318,6 +318,37 @@ fn one_chosen_picture_has_its_buttons_over_the_grid() {
     studio.press(Modifiers::SHIFT, Key::ArrowLeft);
     studio.click("Export…");
     assert!(studio.sees("Export 2 pictures"));
+}
+
+#[test]
+fn copies_have_the_size_and_name_that_are_asked_for_and_the_next_export_begins_alike() {
+    let mut studio = open_gallery(&["one", "two"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::SHIFT, Key::ArrowRight);
+    studio.press(Modifiers::NONE, Key::E);
+    studio.harness.get_by_label("JPEG").click();
+    studio.harness.run_ok();
+    studio.check("Reduce larger pictures");
+    studio.harness.get_by_role_and_label(Role::SpinButton, "Longest side").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowDown);
+    studio.fill("Name of the copies", "postcard");
+    studio.harness.check_accessibility();
+    let export = studio.app().state.gallery.export("out".into()).unwrap();
+    assert_eq!((export.name.as_str(), export.form.longest_side), ("postcard", Some(2047)));
+    // The pictures here are small.
+    let Some(Dialog::Export(choice)) = &mut studio.app_mut().state.gallery.dialog else { panic!("the dialog is closed") };
+    choice.form.longest_side = Some(8);
+    let (ctx, out) = (studio.harness.ctx.clone(), studio.folder.path().join("out"));
+    studio.app_mut().with(&ctx, |features, context| crate::gui::gallery::update::export_to(out.clone(), features, context));
+    studio.until_notice("2 pictures were exported");
+    for name in ["postcard.jpg", "postcard (2).jpg"] {
+        let (width, _) = atelier_media::image_size(&ImageSource::File(out.join(name))).unwrap();
+        assert_eq!(width, 8, "{name}");
+    }
+    studio.press(Modifiers::NONE, Key::E);
+    let again = studio.app().state.gallery.export("out".into()).unwrap();
+    assert_eq!((again.name.as_str(), again.form), ("", atelier_studio::gallery_service::CopyForm { longest_side: Some(8), ..export.form }));
 }
 
 #[test]

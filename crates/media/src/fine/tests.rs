@@ -8,7 +8,7 @@ use moxcms::ColorProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExportFormat, ExportLoss, Metadata, export_picture, read_fine_image, read_image, write_picture};
+use crate::{CopyForm, ExportFormat, ExportLoss, Metadata, export_picture, read_fine_image, read_image, write_picture};
 use atelier_core::recipe::ImageSource;
 
 const SIZE: (u32, u32) = (23, 17);
@@ -295,7 +295,14 @@ fn a_copy_keeps_what_its_format_can_keep() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("a.png"), &picture(Form::Rgba8, 5), Some(display_p3()));
     for (format, keeps_alpha) in [(ExportFormat::WebP, true), (ExportFormat::Jpeg { quality: 95 }, false), (ExportFormat::Png, true)] {
-        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap().path;
+        let path = export_picture(
+            &folder.path().join("a.png"),
+            &folder.path().join("out"),
+            "",
+            CopyForm { keeps_metadata: false, ..CopyForm::whole(format) },
+        )
+        .unwrap()
+        .path;
         let copy = read_fine_image(&ImageSource::File(path.clone())).unwrap();
         let fine = copy.fine().unwrap_or_else(|| panic!("{}", path.display()));
         assert_eq!((fine.has_alpha, fine.profile.is_some()), (keeps_alpha, true), "{}", path.display());
@@ -303,6 +310,31 @@ fn a_copy_keeps_what_its_format_can_keep() {
             assert_eq!(eight(&copy), picture(Form::Rgba8, 5).as_bytes(), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn a_smaller_copy_keeps_transparency_profile_and_bits_and_mixes_no_colour_that_is_not_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.png");
+    let small = |picture: &DynamicImage| {
+        write(&source, picture, Some(display_p3()));
+        let form = CopyForm { longest_side: Some(8), ..CopyForm::whole(ExportFormat::Png) };
+        let path = export_picture(&source, &folder.path().join("out"), "", form).unwrap().path;
+        read_fine_image(&ImageSource::File(path)).unwrap()
+    };
+    // What is transparent is red, what is seen is blue.
+    let half = ImageBuffer::from_fn(32, 16, |x, _| if x < 17 { Rgba([255, 0, 0, 0]) } else { Rgba([0, 0, 255, 255]) });
+    let copy = small(&DynamicImage::ImageRgba8(half));
+    assert_eq!((copy.width(), copy.height()), (8, 4));
+    assert!(copy.fine().is_some_and(|fine| fine.has_alpha && fine.profile.is_some()));
+    let samples = eight(&copy);
+    assert_eq!((samples[3], samples[7 * 4 + 3]), (0, 255));
+    for pixel in samples.chunks_exact(4).filter(|pixel| pixel[3] > 0) {
+        assert!(pixel[0] < 8 && pixel[2] > 247, "{pixel:?}");
+    }
+    let deep = small(&DynamicImage::ImageRgb16(ImageBuffer::from_pixel(32, 16, Rgb([12_345, 54_321, 1]))));
+    let Some(Samples::Sixteen(samples)) = deep.fine().map(|fine| &fine.samples) else { panic!("it has sixteen bits") };
+    assert!(samples[0].abs_diff(12_345) < 4 && samples[1].abs_diff(54_321) < 4, "{:?}", &samples[..4]);
 }
 
 #[test]
@@ -323,14 +355,15 @@ fn export_losses_are_told() {
         let source = folder.path().join("a.png");
         write(&source, &picture(form, 6), None);
         for keeps_metadata in [false, true] {
-            let copy = export_picture(&source, &folder.path().join("out"), format, keeps_metadata).unwrap();
+            let form = CopyForm { keeps_metadata, ..CopyForm::whole(format) };
+            let copy = export_picture(&source, &folder.path().join("out"), "", form).unwrap();
             assert_eq!(copy.losses, expected, "{form:?}, {format:?}");
         }
     }
     let metadata = Metadata { parameters: Some("a lake, ".repeat(5_000)), recipe: None };
     let source = folder.path().join("b.png");
     write_picture(&source, &Rgb8::new(1, 1, vec![0; 3]).unwrap(), &metadata).unwrap();
-    let copy = export_picture(&source, &folder.path().join("out"), ExportFormat::WebP, true).unwrap();
+    let copy = export_picture(&source, &folder.path().join("out"), "", CopyForm::whole(ExportFormat::WebP)).unwrap();
     assert_eq!(copy.losses, [ExportLoss::Settings]);
 }
 

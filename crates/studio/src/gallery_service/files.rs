@@ -25,7 +25,7 @@ pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> 
         return database.record_picture(&NewPicture::read(picture, PictureKind::Import)?);
     }
     if fs::metadata(picture).map_err(failed)?.len() > MAX_BYTES {
-        return Err(failed(std::io::Error::other("the file is too large for a picture")));
+        return Err(failed(std::io::Error::other(tr!("studio-the-file-is-too"))));
     }
     let bytes = fs::read(picture).map_err(failed)?;
     let path = paths::write_new(folder, numbered_names(picture), |file| std::io::Write::write_all(file, &bytes)).map_err(failed)?;
@@ -49,7 +49,7 @@ pub(super) fn export(files: Vec<PathBuf>, export: Export, report: impl FnOnce(St
 
 /// Writes the copies and says how it went.
 fn export_all(files: &[PathBuf], export: &Export) -> String {
-    let results = files.iter().map(|file| export_picture(file, &export.folder, export.format, !export.strips_metadata));
+    let results = files.iter().map(|file| export_picture(file, &export.folder, &export.name, export.form));
     let (done, failed): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
     let (folder, failures) = (export.folder.display(), failed.len());
     let words = match done.len() {
@@ -61,7 +61,7 @@ fn export_all(files: &[PathBuf], export: &Export) -> String {
     losses.dedup();
     let words = if losses.is_empty() { words } else { format!("{words} {}", tr!("studio-in-some-copies", losses = losses.join(", "))) };
     match failed.into_iter().find_map(Result::err) {
-        Some(error) => format!("{words} {failures} failed: {error}"),
+        Some(error) => format!("{words} {}", tr!("studio-failed", failures, error)),
         None => words,
     }
 }
@@ -70,7 +70,11 @@ fn export_all(files: &[PathBuf], export: &Export) -> String {
 mod tests {
     use super::*;
     use atelier_core::recipe::Rgb8;
-    use atelier_media::{ExportFormat, Metadata, read_metadata, write_picture};
+    use atelier_media::{CopyForm, ExportFormat, Metadata, read_metadata, write_picture};
+
+    fn export_of(folder: PathBuf, format: ExportFormat) -> Export {
+        Export { folder, name: String::new(), form: CopyForm::whole(format) }
+    }
 
     #[test]
     fn copies_are_written_and_what_failed_is_said() {
@@ -78,11 +82,28 @@ mod tests {
         let picture = folder.path().join("a.png");
         let metadata = Metadata { parameters: Some("a lake\nSteps: 4, Seed: 1, Size: 8x8".into()), recipe: None };
         write_picture(&picture, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
-        let export = Export { folder: folder.path().join("out"), format: ExportFormat::Png, strips_metadata: true };
+        let form = CopyForm { keeps_metadata: false, ..CopyForm::whole(ExportFormat::Png) };
+        let export = Export { form, ..export_of(folder.path().join("out"), ExportFormat::Png) };
         let said = export_all(&[picture.clone(), folder.path().join("gone.png")], &export);
         assert!(said.starts_with("1 picture was exported") && said.contains("1 failed: "), "{said}");
         assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
         assert_eq!(read_metadata(&picture).unwrap(), metadata);
+    }
+
+    #[test]
+    fn copies_of_one_name_are_numbered_and_as_small_as_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["a.png", "b.png"].map(|name| folder.path().join(name));
+        for file in &files {
+            write_picture(file, &Rgb8::new(40, 20, vec![9; 2400]).unwrap(), &Metadata::default()).unwrap();
+        }
+        let form = CopyForm { longest_side: Some(10), ..CopyForm::whole(ExportFormat::Jpeg { quality: 90 }) };
+        let export = Export { folder: folder.path().join("out"), name: "postcard".into(), form };
+        assert!(export_all(&files, &export).starts_with("2 pictures were exported"));
+        for name in ["postcard.jpg", "postcard (2).jpg"] {
+            let copy = atelier_core::recipe::ImageSource::File(export.folder.join(name));
+            assert_eq!(atelier_media::image_size(&copy).unwrap(), (10, 5), "{name}");
+        }
     }
 
     #[test]
@@ -93,7 +114,7 @@ mod tests {
         for file in &files {
             write_picture(file, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
         }
-        let said = |format| export_all(&files, &Export { folder: folder.path().join("out"), format, strips_metadata: false });
+        let said = |format| export_all(&files, &export_of(folder.path().join("out"), format));
         assert!(said(ExportFormat::WebP).ends_with("In some copies: the settings are left out; PNG keeps them."));
         assert!(!said(ExportFormat::Png).contains("In some copies"));
     }
@@ -111,7 +132,7 @@ mod tests {
         .unwrap();
         let out = disk.path().join("out");
         fs::create_dir(&out).unwrap();
-        let export = Export { folder: out.clone(), format: ExportFormat::Png, strips_metadata: false };
+        let export = export_of(out.clone(), ExportFormat::Png);
         disk.fill();
         let said = export_all(std::slice::from_ref(&picture), &export);
         assert!(said.starts_with("0 pictures were exported") && said.contains("1 failed: ") && said.contains("No space"), "{said}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::ExportFormat;
+use super::CopyForm;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, Rgb8};
 use atelier_gallery::{Grouping, LatestPictures, Order, PictureDetails, PictureFlag, PictureId, PictureSummary, Query};
@@ -79,10 +79,10 @@ pub enum Mark {
 pub struct Export {
     /// Folder of the copies; nothing there is replaced.
     pub folder: PathBuf,
-    /// Format of the copies.
-    pub format: ExportFormat,
-    /// Leave prompt, settings and everything else but the pixels out.
-    pub strips_metadata: bool,
+    /// Name of the copies, of which all but one get a number; without letters each has that of its
+    /// picture.
+    pub name: String,
+    pub form: CopyForm,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

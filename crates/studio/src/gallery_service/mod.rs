@@ -27,7 +27,7 @@ use message::request_is_replaced_by;
 pub use message::{Export, FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search};
 use worker::{Message, Worker};
 
-pub use atelier_media::ExportFormat;
+pub use atelier_media::{CopyForm, ExportFormat};
 
 /// Handle of the gallery's threads. Dropping it ends them.
 pub struct GalleryService {

@@ -1,25 +1,30 @@
 //! Dialogs: name of a search that is kept, settings of an export.
 
+use atelier_media::MAX_SIDE;
 use eframe::egui::{Label, RichText, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::gallery;
-use crate::gui::gallery::state::Dialog;
+use crate::gui::gallery::state::{Dialog, ExportChoice};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{WHOLE, bold, command_button, default_button, last_row, line_edit_with_undo, modal, slider_row};
+use crate::gui::widgets::{
+    WHOLE, bold, command_button, default_button, last_row, line_edit_with_undo, modal, row, slider_row, whole_number,
+};
 use atelier_language::tr;
 use atelier_studio::gallery_service::ExportFormat;
 
 /// Quality of a JPEG at first, 1 to 100.
 const USUAL_QUALITY: u8 = 90;
+/// Longest side of smaller copies at first, in pixels.
+const USUAL_SIDE: u32 = 2048;
 
 /// The open dialog, where there is one.
 pub(super) fn dialog(ui: &Ui, state: &State, commands: &mut Commands) {
     let Some(dialog) = &state.gallery.dialog else { return };
     let is_closed = modal(ui, tr!("gallery-gallery-dialog"), |ui| match dialog {
         Dialog::SaveSearch(name) => save_search(ui, state, commands, name),
-        Dialog::Export(format, strips_metadata) => export(ui, state, commands, *format, *strips_metadata),
+        Dialog::Export(choice) => export(ui, state, commands, choice),
     });
     if is_closed {
         commands.push(Command::Gallery(gallery::Command::SetDialog(None)));
@@ -47,34 +52,59 @@ fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) 
     buttons(ui, state, commands, gallery::Command::SaveSearch);
 }
 
-fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFormat, strips_metadata: bool) {
+fn export(ui: &mut Ui, state: &State, commands: &mut Commands, choice: &ExportChoice) {
     let palette = theme::palette(ui);
     let count = state.gallery.target_count();
     title(ui, &if count == 1 { tr!("gallery-export-this-picture").to_owned() } else { tr!("gallery-export-pictures", count) });
-    let (mut format, mut strips) = (format, strips_metadata);
-    let before = (format, strips);
+    let ExportChoice { mut name, mut form } = choice.clone();
     ui.horizontal(|ui| {
-        let quality = if let ExportFormat::Jpeg { quality } = format { quality } else { USUAL_QUALITY };
-        for (choice, words, hover) in [
+        let quality = if let ExportFormat::Jpeg { quality } = form.format { quality } else { USUAL_QUALITY };
+        for (format, words, hover) in [
             (ExportFormat::Png, "PNG", tr!("gallery-lossless-the-largest-files")),
             (ExportFormat::Jpeg { quality }, "JPEG", tr!("gallery-small-files-that-every")),
             (ExportFormat::WebP, "WebP", tr!("gallery-lossless-smaller-than-png")),
         ] {
-            ui.selectable_value(&mut format, choice, words).on_hover_text(hover);
+            ui.selectable_value(&mut form.format, format, words).on_hover_text(hover);
         }
     });
-    if let ExportFormat::Jpeg { quality } = &mut format {
+    if let ExportFormat::Jpeg { quality } = &mut form.format {
         slider_row(ui, tr!("gallery-quality"), quality, 1..=100, &WHOLE, tr!("gallery-quality-1-to-100"));
     }
+    side_row(ui, &mut form.longest_side);
+    row(ui, tr!("gallery-name"), |ui| {
+        let width = ui.available_width();
+        let edit = TextEdit::singleline(&mut name).hint_text(tr!("gallery-that-of-each-picture"));
+        line_edit_with_undo(ui, width, edit)
+            .on_hover_text(tr!("gallery-name-of-the-copies-several"))
+            .accessible_name(tr!("gallery-name-of-the-copies"));
+    });
+    let mut strips = !form.keeps_metadata;
     ui.checkbox(&mut strips, tr!("gallery-without-settings")).on_hover_text(tr!("gallery-remove-prompt-seed-model"));
-    if !strips && format != ExportFormat::Png {
+    form.keeps_metadata = !strips;
+    if form.keeps_metadata && form.format != ExportFormat::Png {
         let words = tr!("gallery-the-settings-are-stored");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
-    if (format, strips) != before {
-        commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::Export(format, strips)))));
+    let next = ExportChoice { name, form };
+    if next != *choice {
+        commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::Export(next)))));
     }
     buttons(ui, state, commands, gallery::Command::ChooseExportFolder);
+}
+
+/// The switch of smaller copies, and their longest side.
+fn side_row(ui: &mut Ui, longest_side: &mut Option<u32>) {
+    row(ui, tr!("gallery-longest-side"), |ui| {
+        let hover = tr!("gallery-reduce-larger-pictures-to");
+        let mut reduces = longest_side.is_some();
+        let words = if reduces { "" } else { tr!("gallery-as-it-is") };
+        let words = RichText::new(words).color(theme::palette(ui).weak);
+        ui.checkbox(&mut reduces, words).on_hover_text(hover).accessible_name(tr!("gallery-reduce-larger-pictures"));
+        *longest_side = longest_side.or(Some(USUAL_SIDE)).filter(|_| reduces);
+        if let Some(side) = longest_side {
+            ui.add(whole_number(side, 1..=MAX_SIDE).suffix(" px")).on_hover_text(hover).accessible_name(tr!("gallery-longest-side"));
+        }
+    });
 }
 
 /// The row of buttons: what the dialog is for, and the way out.

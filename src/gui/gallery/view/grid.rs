@@ -16,13 +16,12 @@ use crate::gui::create::view::{examples_in, has_examples_in};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
-use crate::gui::gallery::state::Dialog;
+use crate::gui::gallery::state::{Dialog, ExportChoice};
 use crate::gui::gallery::view::cell;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control};
-use atelier_studio::gallery_service::ExportFormat;
 
 /// Space round the grid, in points.
 const EDGE: f32 = 14.0;
@@ -171,7 +170,7 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     entry(ui, state, commands, It::SetAutoAdvance(!state.gallery.auto_advance));
     ui.separator();
-    for command in [It::CopyPicture, It::ShowInFolder, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))), It::Delete] {
+    for command in [It::CopyPicture, It::ShowInFolder, It::SetDialog(Some(Dialog::Export(ExportChoice::USUAL))), It::Delete] {
         entry(ui, state, commands, command);
     }
 }
@@ -200,7 +199,7 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         if has_chosen {
             command_button(ui, state, commands, It::Delete);
-            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))));
+            command_button(ui, state, commands, It::SetDialog(Some(Dialog::Export(ExportChoice::USUAL))));
             if view.pair().is_some() {
                 command_button(ui, state, commands, It::Compare);
             }
