@@ -13,10 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use atelier_core::recipe::{FileRole, FineColours, Samples};
 use atelier_core::sd_cli;
 use atelier_gallery::queue::Owner;
 use atelier_language::{Language, catalogue_text, choose_language};
-use atelier_library::{Builtin, Catalogue, identify, read_header};
+use atelier_library::{Builtin, Catalogue, Family, Manifest, Missing, identify, parts_job, read_header};
 use atelier_media::settings_of_texts;
 use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -334,6 +335,26 @@ fn what_is_left_out_and_for_whom_a_picture_is_are_said_in_each_language() {
             assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
         }
         assert_eq!(owner.name(), "Programs on this computer", "{language:?}: a key of what is stored");
+    });
+}
+
+#[test]
+fn parts_of_a_model_and_what_a_canvas_loses_are_said_in_each_language() {
+    let offer = Catalogue::shipped().offer(Family::ZImage, FileRole::Llm, "");
+    let missing = [Missing { role: FileRole::Llm, what: String::new(), offer }];
+    let colours =
+        FineColours { samples: Samples::Sixteen(Vec::new()), has_alpha: true, profile: None, is_beyond_srgb: false, from_print: None };
+    in_each_language(|language| {
+        let job = parts_job("mist", "Mist", &missing, Path::new("/models")).unwrap();
+        let kept = Manifest::parse(job.manifest.as_deref().unwrap(), Path::new("m")).unwrap();
+        assert_eq!((kept.name.as_str(), kept.shown_name()), ("Parts of Mist", job.name.clone()), "{language:?}");
+        for (said, english) in [
+            (job.name, "Parts of Mist"),
+            (kept.shown_description(), "The other files that Mist needs."),
+            (colours.parts().join(", "), "transparency, 16 bits a channel"),
+        ] {
+            assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
+        }
     });
 }
 

@@ -22,8 +22,8 @@ pub(crate) const MAGNITUDE_PART: &str = "dora_scale";
 pub(crate) const INPUT_MAGNITUDE_PART: &str = "dora_scale_in";
 const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);
 /// A change of vectors that are looked up, which no product of matrices is.
-pub(crate) const EMBEDDING_TABLE: &str = "LoRA of an embedding table";
-const OWN_BIAS: Ending = Unknown("LoRA with biases");
+pub(crate) const EMBEDDING_TABLE: &str = "library-lora-of-an-embedding-table";
+const OWN_BIAS: Ending = Unknown("library-lora-with-biases");
 
 /// Longer ones before those they end with.
 const ENDINGS: [(&str, Ending); 65] = [
@@ -48,7 +48,7 @@ const ENDINGS: [(&str, Ending); 65] = [
     (".lokr_w2_a", Weight("lokr_w2_a")),
     (".lokr_w2_b", Weight("lokr_w2_b")),
     (".lokr_t2", Weight("lokr_t2")),
-    (".lokr_t1", Unknown("LoKr with a core in its first factor")),
+    (".lokr_t1", Unknown("library-lokr-with-a-core")),
     (".diff", Weight("diff")),
     (".w_norm", Weight("diff")),
     (".diff_b", Bias),
@@ -79,7 +79,7 @@ const ENDINGS: [(&str, Ending); 65] = [
     (".waveft_spectrum", Unknown("WaveFT")),
     (".shira_weight", Unknown("SHiRA")),
     (".miss_block", Unknown("MiSS")),
-    (".trainable_tokens_delta", Unknown("trained tokens")),
+    (".trainable_tokens_delta", Unknown("library-trained-tokens")),
     (".fourierft_spectrum", Unknown("FourierFT")),
     (".bone_block", Unknown("Bone")),
     (".road_theta", Unknown("RoAd")),
@@ -90,8 +90,8 @@ const ENDINGS: [(&str, Ending); 65] = [
     (".a2", Unknown("GLoRA")),
     (".b1", Unknown("GLoRA")),
     (".b2", Unknown("GLoRA")),
-    (".set_weight", Unknown("weights to replace")),
-    (".reshape_weight", Unknown("LoRA that widens the model")),
+    (".set_weight", Unknown("library-weights-to-replace")),
+    (".reshape_weight", Unknown("library-lora-that-widens")),
     (".lora_bias", OWN_BIAS),
 ];
 

@@ -8,6 +8,30 @@ use super::problem::Problem;
 use atelier_downloads::{DownloadJob, FileRequest, Source, UnpackList};
 use atelier_language::tr;
 
+/// Start of the id of what a model of loose files still needs, and of its name, which a manifest
+/// keeps in English.
+const PARTS_ID: &str = "parts-of-";
+const PARTS_OF: &str = "Parts of ";
+
+impl Manifest {
+    /// The model whose parts these are; `None` for a model of its own.
+    fn parts_of(&self) -> Option<&str> {
+        self.name.strip_prefix(PARTS_OF).filter(|_| self.id.starts_with(PARTS_ID))
+    }
+
+    /// Its name in the chosen language.
+    #[must_use]
+    pub fn shown_name(&self) -> String {
+        self.parts_of().map_or_else(|| self.name.clone(), |name| tr!("library-parts-of", name))
+    }
+
+    /// Its description in the chosen language, where it is one of parts; else as it is kept.
+    #[must_use]
+    pub fn shown_description(&self) -> String {
+        self.parts_of().map_or_else(|| self.description.clone(), |name| tr!("library-the-other-files-that", name))
+    }
+}
+
 /// The job that brings a model into its folder beneath the folder of models.
 ///
 /// # Errors
@@ -17,7 +41,7 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob,
     let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), tr!("library-please-report-this")))?;
     Ok(DownloadJob {
         id: entry.id.clone(),
-        name: entry.name.clone(),
+        name: entry.shown_name(),
         folder: models_root.join(&entry.id),
         files,
         manifest: Some(manifest),
@@ -36,8 +60,8 @@ pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) 
         return Err(Problem::new(tr!("library-no-download-source-is", name), tr!("library-add-a-folder-that-contains-them")));
     }
     let parts = Manifest {
-        id: format!("parts-of-{id}"),
-        name: format!("Parts of {name}"),
+        id: format!("{PARTS_ID}{id}"),
+        name: format!("{PARTS_OF}{name}"),
         family: None,
         description: format!("The other files that {name} needs."),
         licence: None,

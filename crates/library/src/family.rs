@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::canvas::ModelSizes;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole};
+use atelier_language::tr;
 
 /// A family of models: those that the engine runs the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -288,10 +289,10 @@ impl Family {
     }
 
     /// The language model it reads prompts with, for sentences.
-    pub(crate) const fn language_model(self) -> Option<&'static str> {
+    pub(crate) fn language_model(self) -> Option<&'static str> {
         match self {
             Self::ZImage => Some("Qwen3-4B"),
-            Self::Flux2Klein => Some("Qwen3-4B, or Qwen3-8B for the 9B model"),
+            Self::Flux2Klein => Some(tr!("library-qwen3-4b-or-qwen3-8b")),
             Self::QwenImage | Self::LongCat => Some("Qwen2.5-VL-7B"),
             Self::OvisImage => Some("Ovis2.5-2B"),
             Self::Anima => Some("Qwen3-0.6B"),

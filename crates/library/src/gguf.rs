@@ -173,9 +173,9 @@ impl<R: Read + Seek> Input<R> {
     fn name(&mut self, max_bytes: u64) -> Result<String, Flaw> {
         let length = self.u64()?;
         if length > max_bytes {
-            return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
+            return Err(Flaw::Damaged(tr!("library-a-name-in-its").into()));
         }
-        String::from_utf8(self.text(length)?).map_err(|_| Flaw::Damaged("a name in its header is not text".into()))
+        String::from_utf8(self.text(length)?).map_err(|_| Flaw::Damaged(tr!("library-a-name-is-no-text").into()))
     }
 
     /// Reads a value of the metadata; `None` for what is passed over: lists and long texts.

@@ -78,7 +78,7 @@ pub fn read_rgba_image(source: &ImageSource) -> Result<RgbaPixels, PictureError>
         ImageSource::File(path) => {
             let decoded = decode(path)?;
             let mut lost = decoded.colours().parts();
-            lost.extend(decoded.from_print.map(|_| "CMYK colours".to_owned()));
+            lost.extend(decoded.from_print.map(|_| tr!("media-cmyk-colours").to_owned()));
             let image = decoded.into_srgb();
             if image.width() == 0 || image.height() == 0 {
                 return Err(PictureError::Empty);

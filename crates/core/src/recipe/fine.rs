@@ -81,9 +81,9 @@ impl FineColours {
     #[must_use]
     pub fn parts(&self) -> Vec<String> {
         let has = [
-            (self.has_alpha, "transparency"),
+            (self.has_alpha, tr!("core-transparency")),
             (self.is_beyond_srgb, tr!("core-colour-profile")),
-            (matches!(self.samples, Samples::Sixteen(_)), "16 bits a channel"),
+            (matches!(self.samples, Samples::Sixteen(_)), tr!("core-16-bits-a-channel")),
         ];
         has.into_iter().filter(|(has, _)| *has).map(|(_, part)| part.to_owned()).collect()
     }

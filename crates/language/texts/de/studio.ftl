@@ -99,6 +99,8 @@ studio-pictures-were-exported-to =
     }
 studio-1-picture-was-exported = 1 Bild wurde nach { $folder } exportiert.
 studio-in-some-copies = In manchen Kopien: { $losses }.
+studio-no-files = Keine Dateien
+studio-there-are-too-many = es gibt zu viele Stile mit diesem Namen
 studio-failed =
     { $failures ->
         [one] { $failures } Kopie ist fehlgeschlagen: { $error }

@@ -21,7 +21,7 @@ use super::problem::Problem;
 use alphas::Alphas;
 pub(crate) use alphas::PEFT;
 use atelier_core::recipe::FileRole;
-use atelier_language::tr;
+use atelier_language::{text, tr};
 use layers::Layers;
 use shapes::damaged;
 
@@ -159,8 +159,8 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
     Ok(changes)
 }
 
-fn uncomputed(name: &str, tensor: &str, what: &str) -> Problem {
-    Problem::new(tr!("library-is-of-a-kind", name, what, shown = shown(tensor)), tr!("library-remove-it-from-the-loras-or"))
+fn uncomputed(name: &str, tensor: &str, what: &'static str) -> Problem {
+    Problem::new(tr!("library-is-of-a-kind", name, what = text(what), shown = shown(tensor)), tr!("library-remove-it-from-the-loras-or"))
 }
 
 #[cfg(test)]

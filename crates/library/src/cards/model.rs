@@ -159,9 +159,9 @@ impl Sources<'_> {
         };
         ModelCard {
             id: manifest.id.clone(),
-            name: manifest.name.clone(),
+            name: manifest.shown_name(),
             family: manifest.family.clone(),
-            description: manifest.description.clone(),
+            description: manifest.shown_description(),
             licence: manifest.licence.clone(),
             files: manifest.files.iter().map(file).collect(),
             bytes: manifest.bytes(),

@@ -77,7 +77,7 @@ impl Worker {
         let item = downloaded_item(&self.models, id).ok_or_else(not_ours)?;
         let removal = item.plan_removal(&self.models_root(), &self.models, &downloaded(&self.options.paths.downloads()))?;
         let name = match &item {
-            InstalledItem::Model(model) => model.manifest.name.clone(),
+            InstalledItem::Model(model) => model.manifest.shown_name(),
             InstalledItem::File(_, path) => file_name(path),
         };
         Ok((removal, name))

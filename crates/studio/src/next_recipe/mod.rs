@@ -207,7 +207,7 @@ impl NextRecipe {
         }
         let main = files.main();
         let stem = main.or_else(|| files.iter().next().map(|(_, path)| path)).and_then(Path::file_stem);
-        stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        stem.map_or_else(|| tr!("studio-no-files").to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
     /// Makes the built-in model the one in use. The person's own files and their settings are

@@ -130,7 +130,7 @@ fn file_of(folder: &Path, name: &str) -> Result<PathBuf, StyleError> {
     let names = (1..=MAX_STYLES).map(|n| if n == 1 { format!("{stem}.json") } else { format!("{stem} {n}.json") });
     let is_its = |path: &PathBuf| !path.exists() || read_style(path).is_ok_and(|style| style.name.trim() == name);
     let found = names.map(|name| folder.join(name)).find(is_its);
-    found.ok_or_else(|| StyleError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles with this name") })
+    found.ok_or_else(|| StyleError::Write { path: folder.to_owned(), source: io::Error::other(tr!("studio-there-are-too-many")) })
 }
 
 #[cfg(test)]

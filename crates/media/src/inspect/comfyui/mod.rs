@@ -10,6 +10,7 @@ mod workflow;
 
 use atelier_core::recipe::Rng;
 use atelier_core::words::Prompt;
+use atelier_language::tr;
 
 use super::fields::{is_graph, object};
 use super::settings::{PictureSettings, Tool};
@@ -29,7 +30,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         leave_choices(&mut settings);
     }
     if graph.is_cut() {
-        settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than the limit".to_owned()));
+        settings.not_understood.insert(0, ("graph".to_owned(), tr!("media-it-has-more-nodes").to_owned()));
     }
     // Some programs write beside the graph what it came to, in words of their own: there nothing
     // has to be found out.
