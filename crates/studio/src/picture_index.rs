@@ -30,7 +30,12 @@ impl PictureIndex {
 
     /// Makes the pictures that are added from now on one group, whatever job they are of.
     pub fn begin_group(&mut self) {
-        self.group = Some(now_ms());
+        self.join_group(now_ms());
+    }
+
+    /// Adds the pictures from now on to the group of this number.
+    pub const fn join_group(&mut self, group: i64) {
+        self.group = Some(group);
     }
 
     /// The number of that group.

@@ -17,12 +17,14 @@ use crate::gui::saver::{RETRY_SECS, SaveEnd};
 use crate::gui::shared::{ErrorCard, Shared, random_seed};
 use crate::gui::workers::Worker;
 use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, DraftStep, Grid, MAX_AXES, Place};
+use atelier_core::paths::Paths;
 use atelier_core::recipe::{ImageSource, Recipe, Sampler};
 use atelier_core::sentences::sentence;
 use atelier_gallery::now_ms;
 use atelier_gallery::queue::{Lane, NewJob};
 use atelier_language::tr;
 use atelier_library::ModelKind;
+use atelier_studio::gallery_service::GalleryRequest;
 use atelier_studio::kept_sheet::{KeptSheet, SheetTurn};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::queue::QueueRequest;
@@ -88,10 +90,10 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
         Command::Export => {
             let Some(sheet) = state.sheet.as_ref().map(|sheet| sheet.kept.clone()) else { return };
             let dialog = FileDialog::target(tr!("grid-export-sheet-as"), "sheet.png").filter(tr!("common-png-picture"), &["png"]);
-            context.choose(dialog, export_beside, move |paths, _, context| {
+            context.choose(dialog, export_beside, move |paths, features, context| {
                 if let Some(path) = paths.into_iter().next() {
                     let folder = path.parent().unwrap_or(&path).to_owned();
-                    export(sheet, folder, Some(path), context);
+                    export(sheet, folder, Some(path), features.program.paths.clone(), context);
                 }
             });
         }
@@ -311,22 +313,30 @@ fn request_texture(sheet: &Sheet, at: Place, context: &Context<'_>) {
 #[expect(clippy::needless_pass_by_value, reason = "as what is done without a dialog is called")]
 pub(crate) fn export_beside(features: Features<'_>, context: &mut Context<'_>) {
     if let Some(sheet) = features.grid.sheet.as_ref().map(|sheet| sheet.kept.clone()) {
-        export(sheet, features.create.pictures_folder.clone(), None, context);
+        export(sheet, features.create.pictures_folder.clone(), None, features.program.paths.clone(), context);
     }
 }
 
-/// Draws the sheet and writes it, under a name of its own where none is given.
-fn export(sheet: KeptSheet, folder: PathBuf, path: Option<PathBuf>, context: &Context<'_>) {
+/// Draws the sheet and writes it, under a name of its own where none is given; in the gallery it
+/// stands beside its cells. `paths`: the person's folders; without any it is in no index.
+fn export(sheet: KeptSheet, folder: PathBuf, path: Option<PathBuf>, paths: Option<Paths>, context: &Context<'_>) {
     context.run(
         Worker::Files,
         move || {
             let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
             let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
             let drawn = draw_sheet(&sheet.captions, &pictures)?;
-            keep_sheet(&drawn, &folder, path.as_deref(), &sheet.prompt, &mut PictureIndex::default())
+            let mut index = PictureIndex::new(paths);
+            index.join_group(sheet.group);
+            keep_sheet(&drawn, &folder, path.as_deref(), &sheet.prompt, &mut index)
         },
         |kept, _, context| match kept {
-            Ok(path) => context.notice(tr!("grid-the-sheet-is-saved", path = path.display())),
+            Ok(path) => {
+                if let Some(gallery) = context.gallery {
+                    gallery.send(GalleryRequest::Refresh);
+                }
+                context.notice(tr!("grid-the-sheet-is-saved", path = path.display()));
+            }
             Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), tr!("grid-choose-another-folder"))),
         },
     );

@@ -3,6 +3,7 @@
 use crate::gui::grid;
 use crate::gui::tests::*;
 use atelier_core::grid::Place;
+use atelier_gallery::{Database, Grouping, Order, Query};
 
 fn open(size: [f32; 2]) -> Studio {
     Studio::sized(Recipe { seed: Some(Seed(7)), ..ready() }, size)
@@ -233,6 +234,13 @@ fn a_sheet_is_saved_as_one_picture_with_captions() {
     let sizes = files.filter_map(|path| atelier_media::image_size(&ImageSource::File(path)).ok());
     let (width, height) = sizes.max().unwrap();
     assert!(width > 128 && height > 64, "{width} x {height}: two pictures of 64 and their captions");
+    let (database, _) = Database::open(&Paths::beneath(studio.folder.path()).gallery_file()).unwrap();
+    let all = database.search(&Query::parse(""), Order::Newest).unwrap();
+    let groups = database.groups(&all, Grouping::Batch).unwrap();
+    let sizes: Vec<usize> = groups.iter().map(|group| group.pictures.len()).collect();
+    assert_eq!(sizes, [3], "the sheet and its pictures are one group");
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.until("the sheet in the gallery", |app| app.state.gallery.found.ids.len() == 3);
 }
 
 #[test]
