@@ -13,12 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use atelier_core::recipe::{FileRole, FineColours, Samples};
+use atelier_core::recipe::{FileRole, FineColours, ImageSource, Rgb8, Samples};
 use atelier_core::sd_cli;
 use atelier_gallery::queue::Owner;
 use atelier_language::{Language, catalogue_text, choose_language};
 use atelier_library::{Builtin, Catalogue, Family, Manifest, Missing, identify, parts_job, read_header};
-use atelier_media::settings_of_texts;
+use atelier_media::{encode_jpeg, read_image, settings_of_texts};
 use fluent::messages;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use rust_files::rust_files;
@@ -339,12 +339,18 @@ fn what_is_left_out_and_for_whom_a_picture_is_are_said_in_each_language() {
 }
 
 #[test]
-fn parts_of_a_model_and_what_a_canvas_loses_are_said_in_each_language() {
+fn what_the_crates_below_the_window_say_is_said_in_each_language() {
     let offer = Catalogue::shipped().offer(Family::ZImage, FileRole::Llm, "");
     let missing = [Missing { role: FileRole::Llm, what: String::new(), offer }];
     let colours =
         FineColours { samples: Samples::Sixteen(Vec::new()), has_alpha: true, profile: None, is_beyond_srgb: false, from_print: None };
+    let folder = tempfile::tempdir().unwrap();
+    let cut = folder.path().join("cut.jpg");
+    let jpeg = encode_jpeg(&Rgb8::new(64, 64, (0..64 * 64 * 3).map(|n| (n * 31 % 251) as u8).collect()).unwrap(), 90).unwrap();
+    fs::write(&cut, &jpeg[..jpeg.len() / 2]).unwrap();
     in_each_language(|language| {
+        let refused = read_image(&ImageSource::File(cut.clone())).unwrap_err().to_string();
+        assert_eq!(refused.contains("its data"), language == Language::English, "{language:?}: {refused}");
         let job = parts_job("mist", "Mist", &missing, Path::new("/models")).unwrap();
         let kept = Manifest::parse(job.manifest.as_deref().unwrap(), Path::new("m")).unwrap();
         assert_eq!((kept.name.as_str(), kept.shown_name()), ("Parts of Mist", job.name.clone()), "{language:?}");

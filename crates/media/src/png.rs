@@ -18,6 +18,7 @@ use super::{PictureError, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::picture_note::{PictureNote, used_recipe};
 use atelier_core::recipe::{FineColours, PictureInfo, Recipe, Rgb8, Samples, Seed, StoredFile};
+use atelier_language::tr;
 
 /// Keyword of the text of A1111 and others.
 pub(crate) const PARAMETERS: &str = "parameters";
@@ -177,7 +178,7 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
     };
     let file = fs::metadata(path).map_err(failed)?;
     if !file.is_file() {
-        return Err(PictureError::not_a_picture(path, "it is not a file"));
+        return Err(PictureError::not_a_picture(path, tr!("media-it-is-not-a")));
     }
     let mut metadata = Metadata::default();
     let mut recipes = MAX_RECIPES;

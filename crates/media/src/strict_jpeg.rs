@@ -1,5 +1,6 @@
 //! JPEG files whose damage is an error.
 
+use atelier_language::tr;
 use image::{DynamicImage, GrayImage, RgbImage};
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
@@ -58,7 +59,7 @@ pub(crate) fn decode_strictly(bytes: &[u8]) -> Result<Jpeg, String> {
         }
         _ => RgbImage::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8).map(Jpeg::Light),
     };
-    jpeg.ok_or_else(|| "it has another number of pixels than it says".to_owned())
+    jpeg.ok_or_else(|| tr!("media-it-has-another-number").to_owned())
 }
 
 /// Brightness and two differences of colour (JFIF) become what red, green and blue lack; black is

@@ -9,7 +9,6 @@ use atelier_language::tr;
 
 /// Adds kept pictures to the gallery. Opens the index with the first one; a thread has one of its
 /// own.
-#[derive(Default)]
 pub struct PictureIndex {
     paths: Option<Paths>,
     database: Option<Database>,

@@ -6,6 +6,8 @@
 //! pixels are theirs, and this only counts. What changes the size of a number and not its length is
 //! another picture that is as whole as the first, and cannot be told from it.
 
+use atelier_language::text;
+
 use crate::MAX_SIDE;
 
 /// Longest code in bits.
@@ -35,11 +37,12 @@ pub(super) fn check(bytes: &[u8]) -> Result<Findings, &'static str> {
     let mut file = File::new(bytes);
     match file.check() {
         Ok(()) | Err(Stop::Unknown) => Ok(file.findings),
-        Err(Stop::Damaged(reason)) => Err(reason),
+        Err(Stop::Damaged(reason)) => Err(text(reason)),
     }
 }
 
 enum Stop {
+    /// The id of the text on what is wrong.
     Damaged(&'static str),
     Unknown,
 }
@@ -125,13 +128,13 @@ impl Codes {
     }
 }
 
-const ENDS_EARLY: &str = "its data ends early";
-const GOES_ON: &str = "its data goes on after the last pixel";
-const BAD_CODE: &str = "its data has a code that stands for nothing";
-const BAD_BLOCK: &str = "a block of its data has too many numbers";
-const BAD_NUMBER: &str = "its data has numbers that no picture has";
-const BAD_ORDER: &str = "the parts of its data are out of order";
-const BAD_HEADER: &str = "its header is damaged";
+const ENDS_EARLY: &str = "media-its-data-ends-early";
+const GOES_ON: &str = "media-its-data-goes-on";
+const BAD_CODE: &str = "media-its-data-has-a-code";
+const BAD_BLOCK: &str = "media-a-block-of-its";
+const BAD_NUMBER: &str = "media-its-data-has-numbers";
+const BAD_ORDER: &str = "media-the-parts-of-its";
+const BAD_HEADER: &str = "media-its-header-is-damaged";
 
 /// The bits of a stretch of compressed data, which ends at a marker.
 struct Bits<'a> {
@@ -251,7 +254,7 @@ impl<'a> File<'a> {
                 0xda => {
                     scans += 1;
                     if scans > MAX_SCANS {
-                        return Err("it has too many scans".into());
+                        return Err("media-it-has-too-many-scans".into());
                     }
                     self.scan()?;
                 }
