@@ -239,6 +239,7 @@ impl App {
             create: create::State {
                 prompts: PromptHistory::new(settings.prompts.clone()),
                 open_folds: settings.open_folds.clone(),
+                recent_settings: settings.recent_settings.clone(),
                 wildcards: options.paths.as_ref().map(|paths| paths.data.join(WILDCARDS_FOLDER)),
                 tags: options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER)),
                 ..create::State::new(settings.preview, pictures_folder)

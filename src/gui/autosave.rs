@@ -151,6 +151,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
         prompts,
         recent_models,
         recent_commands,
+        recent_settings,
     } = kept;
     let shared = &state.shared;
     let next = &shared.next;
@@ -193,6 +194,7 @@ fn follow_state(kept: &mut Settings, place: Option<WindowPlace>, state: &State) 
     }
     follow_list(prompts, state.create.prompts.prompts().iter());
     follow(recent_commands, &state.palette.recent);
+    follow(recent_settings, &state.create.recent_settings);
     // The built-in model has a choice of its own.
     let own_models = next.recent_recipes.recipes().iter().filter(|it| !next.is_builtin(&it.files));
     follow_list(recent_models, own_models.take(MAX_RECENT_MODELS));

@@ -241,6 +241,7 @@ mod tests {
             }),
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
             recent_commands: vec!["create-setting-steps".into()],
+            recent_settings: vec!["create-setting-eta".into()],
             recent_models: vec![Recipe { steps: 9, ..Recipe::default() }, Recipe { guidance: 2.0, ..Recipe::default() }],
         }
     }

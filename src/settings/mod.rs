@@ -87,6 +87,8 @@ pub struct Settings {
     pub recent_models: Vec<Recipe>,
     /// Names of the commands that were run last from the palette, the last one first.
     pub recent_commands: Vec<String>,
+    /// Names of the settings that were changed last in the panel, the last one first.
+    pub recent_settings: Vec<String>,
 }
 
 /// The model of another studio that is in use.

@@ -82,6 +82,8 @@ pub(super) struct StoredSettings {
     recent_models: Vec<Stored<LocalFile>>,
     #[serde(default)]
     recent_commands: Vec<String>,
+    #[serde(default)]
+    recent_settings: Vec<String>,
 }
 
 /// A model of another studio. One of a studio without a name is none.
@@ -290,6 +292,7 @@ impl From<&Settings> for StoredSettings {
             prompts: settings.prompts.clone(),
             recent_models: settings.recent_models.iter().map(|recipe| Stored::of(recipe, &LocalFile::of)).collect(),
             recent_commands: settings.recent_commands.clone(),
+            recent_settings: settings.recent_settings.clone(),
         }
     }
 }
@@ -343,6 +346,7 @@ impl StoredSettings {
             studio,
             prompts: stored.prompts,
             recent_commands: stored.recent_commands,
+            recent_settings: stored.recent_settings,
             // What is not read of one has its usual value; it is seen before anything is made with it.
             recent_models: stored.recent_models.into_iter().map(|it| it.restore(&mut |_, file| Some(file.into_path())).0).collect(),
         };

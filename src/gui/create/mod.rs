@@ -19,6 +19,7 @@ pub mod panel_setting;
 pub(crate) mod pictures;
 pub mod progress;
 pub mod prompt_history;
+pub(crate) mod recent_settings;
 pub mod remake;
 pub(crate) mod ruler;
 pub mod save_dialog;

@@ -70,6 +70,8 @@ pub struct State {
     pub prompts: PromptHistory,
     /// The parts of the settings that are unfolded.
     pub open_folds: BTreeSet<Fold>,
+    /// Names of the settings that the person changed last, the last one first.
+    pub recent_settings: Vec<String>,
     /// Number of the setting that is to be brought into sight.
     pub wanted_setting: Option<usize>,
     /// Search of the list of LoRAs.
@@ -137,6 +139,7 @@ impl State {
             tokens: TokenCounts::default(),
             prompts: PromptHistory::default(),
             open_folds: BTreeSet::new(),
+            recent_settings: Vec::new(),
             wanted_setting: None,
             lora_search: String::new(),
             dropped: None,

@@ -17,6 +17,7 @@ use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::create::pictures;
+use crate::gui::create::recent_settings;
 use crate::gui::create::saving;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet_update;
@@ -112,7 +113,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             prompt_field::put_caret_at_end(context.egui, prompt);
             focus_prompt(state, context);
         }
-        Command::ChangeRecipe(recipe) => context.shared.next.recipe = *recipe,
+        Command::ChangeRecipe(recipe) => {
+            recent_settings::remember(&mut state.recent_settings, &context.shared.next.recipe, &recipe);
+            context.shared.next.recipe = *recipe;
+        }
         Command::ResetSettings => {
             let before = context.shared.next.recipe.clone();
             let Recipe { prompt, negative_prompt, files, placement, .. } = before;

@@ -951,6 +951,31 @@ fn what_is_folded_sums_itself_up_and_is_remembered() {
 }
 
 #[test]
+fn settings_that_were_used_last_are_a_click_away_where_they_are_folded() {
+    use crate::settings::Fold;
+    let mut studio = Studio::with(Settings { recipe: ready(), ..Settings::default() }, Err("none".into()), [1440.0, 2000.0]);
+    let change = |studio: &mut Studio, change: fn(&mut Recipe)| {
+        let ctx = studio.harness.ctx.clone();
+        let mut recipe = studio.app().state.shared.next.recipe.clone();
+        change(&mut recipe);
+        let command = crate::gui::create::Command::ChangeRecipe(Box::new(recipe));
+        studio.app_mut().with(&ctx, |_, context| context.follow_up(command));
+        studio.harness.run_ok();
+    };
+    assert!(!studio.sees("Used last"));
+    change(&mut studio, |recipe| recipe.eta = Some(0.5));
+    change(&mut studio, |recipe| recipe.steps = 9);
+    assert!(studio.sees("Used last: Eta") && !studio.sees("Used last: Steps"), "steps are in sight already");
+    studio.harness.check_accessibility();
+    studio.click("Used last: Eta");
+    assert!(studio.app().state.create.open_folds.contains(&Fold::More) && !studio.sees("Used last: Eta"));
+    let kept = studio.app().settings();
+    assert_eq!(kept.recent_settings, ["create-setting-steps", "create-setting-eta"]);
+    let again = Studio::with(Settings { open_folds: [].into(), ..kept }, Err("none".into()), [1440.0, 2000.0]);
+    assert!(again.sees("Used last: Eta") && again.sees("Used last: Steps"));
+}
+
+#[test]
 fn a_step_cache_and_skipped_layers_have_settings_of_their_own() {
     use atelier_core::recipe::{CacheMode, SkipLayers, StepCache};
     let of = |mode| Recipe { step_cache: Some(StepCache::of(mode)), skip_layers: Some(SkipLayers::default()), ..ready() };

@@ -682,6 +682,7 @@ create-setting-distilled-guidance = Einstellung: Destillierte Guidance
 create-show-distilled-guidance-flux = Die destillierte Guidance zeigen (Flux guidance, distilled CFG).
 create-setting-flow-shift = Einstellung: Flow-Shift
 create-show-the-shift-of = Den Shift von Flow-Modellen zeigen (ModelSamplingFlux, discrete flow shift).
+create-used-last = Zuletzt benutzt
 create-setting-eta = Einstellung: Eta
 create-show-the-noise-of = Das Rauschen von Ancestral-Samplern zeigen (eta, s_noise).
 create-setting-clip-skip = Einstellung: CLIP-Skip

@@ -658,6 +658,7 @@ create-setting-distilled-guidance = Setting: distilled guidance
 create-show-distilled-guidance-flux = Show distilled guidance (Flux guidance, distilled CFG).
 create-setting-flow-shift = Setting: flow shift
 create-show-the-shift-of = Show the shift of flow models (ModelSamplingFlux, discrete flow shift).
+create-used-last = Used last
 create-setting-eta = Setting: eta
 create-show-the-noise-of = Show the noise of ancestral samplers (eta, s_noise).
 create-setting-clip-skip = Setting: CLIP skip

@@ -657,6 +657,7 @@ create-setting-distilled-guidance = 設定：蒸留ガイダンス
 create-show-distilled-guidance-flux = 蒸留ガイダンスを表示します（Flux guidance、distilled CFG）。
 create-setting-flow-shift = 設定：フローシフト
 create-show-the-shift-of = フローモデルのシフトを表示します（ModelSamplingFlux、discrete flow shift）。
+create-used-last = 最近使った設定
 create-setting-eta = 設定：Eta
 create-show-the-noise-of = ancestralサンプラーのノイズを表示します（eta、s_noise）。
 create-setting-clip-skip = 設定：CLIPスキップ

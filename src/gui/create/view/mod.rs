@@ -22,6 +22,7 @@ pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod prompt_field;
 pub(crate) mod prompt_history;
+mod recent_settings;
 pub(crate) mod ruler;
 pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;

@@ -15,7 +15,9 @@ use crate::gui::create::panel_setting::Shown;
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::step_cache::step_cache_rows;
 use crate::gui::create::view::text_row::text_row;
-use crate::gui::create::view::{embeddings, kept, larger, loras, missing_fonts, model, prompt_field, size, steps, unknown_words};
+use crate::gui::create::view::{
+    embeddings, kept, larger, loras, missing_fonts, model, prompt_field, recent_settings, size, steps, unknown_words,
+};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
@@ -59,6 +61,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             steps::earlier_steps_row(ui, state, commands);
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
+            recent_settings::recent_settings_row(ui, state, commands);
             sampling(ui, state, &mut recipe, commands);
             larger::larger_section(ui, state, &mut recipe, commands);
             guides_section(ui, state, &mut recipe, commands);
