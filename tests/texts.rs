@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use atelier_core::format::file_size;
 use atelier_core::recipe::{FileRole, FineColours, ImageSource, Rgb8, Samples};
 use atelier_core::sd_cli;
 use atelier_gallery::queue::Owner;
@@ -88,12 +89,17 @@ const NAMES: &[&str] = &[
     "Canvas.ora",
     "Canvas.atelier",
     "Pictures",
-    // Keys, as they are engraved.
+    // Keys, by their names in code.
     "Tab",
     "Escape",
     "Alt",
     "Space",
     "Delete",
+    "Backspace",
+    "Up",
+    "Down",
+    "Left",
+    "Right",
     "Enter",
     "Ctrl+D",
     "Ctrl",
@@ -356,6 +362,7 @@ fn what_the_crates_below_the_window_say_is_said_in_each_language() {
         assert_eq!((kept.name.as_str(), kept.shown_name()), ("Parts of Mist", job.name.clone()), "{language:?}");
         for (said, english) in [
             (job.name, "Parts of Mist"),
+            (file_size(640), "640 bytes"),
             (kept.shown_description(), "The other files that Mist needs."),
             (colours.parts().join(", "), "transparency, 16 bits a channel"),
         ] {

@@ -238,9 +238,34 @@ fn is_saving_job(state: &State) -> bool {
     queue::Command::SaveEdit.enabled(&state.queue, &state.shared).is_ok()
 }
 
-/// Keys in words, with signs as they are on the keyboard.
+/// Keys in the words of the person's language, with signs as they are on the keyboard.
 #[must_use]
 pub(crate) fn keys_text(ctx: &Context, keys: KeyboardShortcut) -> String {
+    engraved(&english_keys(ctx, keys))
+}
+
+/// Keys by their English names, as they are engraved where the person's language is written.
+#[must_use]
+pub(crate) fn engraved(keys: &str) -> String {
+    fn key(name: &str) -> &str {
+        match name {
+            "Ctrl" => tr!("window-key-ctrl"),
+            "Shift" => tr!("window-key-shift"),
+            "Delete" => tr!("window-key-delete"),
+            "Escape" => tr!("window-key-escape"),
+            "Space" => tr!("window-key-space"),
+            "Backspace" => tr!("window-key-backspace"),
+            "Up" => tr!("window-key-up"),
+            "Down" => tr!("window-key-down"),
+            "Left" => tr!("window-key-left"),
+            "Right" => tr!("window-key-right"),
+            other => other,
+        }
+    }
+    keys.split('+').map(key).collect::<Vec<_>>().join("+")
+}
+
+fn english_keys(ctx: &Context, keys: KeyboardShortcut) -> String {
     let (name, sign) = (keys.logical_key.name(), keys.logical_key.symbol_or_name());
     let text = ctx.format_shortcut(&keys);
     // The signs of arrows are in no font of ours.
@@ -283,6 +308,13 @@ mod tests {
             keys.push(shortcut.keys);
         }
         assert_eq!(keys.len(), 85);
+    }
+
+    #[test]
+    fn a_key_of_a_plus_sign_stays_one() {
+        for keys in ["Ctrl++", "Ctrl+Shift+Delete", "+", "A–Z", "F1"] {
+            assert_eq!(engraved(keys), keys);
+        }
     }
 
     #[test]

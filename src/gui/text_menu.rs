@@ -5,6 +5,7 @@ use eframe::egui::text_edit::TextEditState;
 use eframe::egui::text_selection::CCursorRange;
 use eframe::egui::{Button, Context, Id, Key, KeyboardShortcut, Modifiers, Response, RichText, Ui, Vec2, ViewportCommand, vec2};
 
+use crate::gui::command::keys_text;
 use crate::gui::theme;
 
 /// Size of an entry, in points.
@@ -22,7 +23,7 @@ pub(crate) fn text_menu(response: &Response) {
 }
 
 fn entry(ui: &mut Ui, field: &Response, words: &str, hover: &str, key: Key, is_enabled: bool, request: ViewportCommand) {
-    let keys = ui.ctx().format_shortcut(&KeyboardShortcut::new(Modifiers::COMMAND, key));
+    let keys = keys_text(ui.ctx(), KeyboardShortcut::new(Modifiers::COMMAND, key));
     let keys = RichText::new(keys).size(theme::SMALL).color(theme::palette(ui).weak);
     let button = Button::new(words).right_text(keys).frame_when_inactive(false).min_size(SIZE);
     let response = ui.add_enabled(is_enabled, button).on_hover_text(hover).on_disabled_hover_text(tr!("window-select-some-first", hover));

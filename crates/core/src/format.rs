@@ -20,7 +20,7 @@ pub const GIB: u64 = 1 << 30;
 pub fn file_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
-        return if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") };
+        return tr!("core-bytes", bytes);
     }
     let mut value = bytes as f64 / 1000.0;
     let mut unit = UNITS[0];

@@ -2,7 +2,7 @@
 
 use eframe::egui::Context;
 
-use crate::gui::command::{Command, keys_text};
+use crate::gui::command::{Command, engraved, keys_text};
 use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::gallery::command::PLAIN_KEYS;
 use atelier_language as language;
@@ -43,13 +43,13 @@ pub(crate) fn groups(ctx: &Context) -> Vec<KeyGroup> {
         let commands = Command::keys().filter(move |(command, _)| command.group() == name);
         let shortcuts = commands.map(|(command, shortcut)| (keys_text(ctx, shortcut.keys), command.label()));
         let plain = PLAIN_KEYS.iter().filter(move |_| id == GALLERY);
-        let plain = plain.map(|(key, command)| (key.name().to_owned(), Command::Gallery(command.clone()).label()));
+        let plain = plain.map(|(key, command)| (engraved(key.name()), Command::Gallery(command.clone()).label()));
         let pictures = PICTURE_KEYS.iter().filter(move |_| id == CREATE).map(|(.., command)| {
             let command = Command::Create(command.clone());
             (command.key_text(ctx), command.label())
         });
         let other = OTHER_KEYS.iter().filter(move |(group, ..)| *group == id);
-        let other = other.map(|(_, keys, words)| ((*keys).to_owned(), language::text(words)));
+        let other = other.map(|(_, keys, words)| (engraved(keys), language::text(words)));
         shortcuts.chain(pictures).chain(plain).chain(other).collect::<Vec<_>>()
     };
     let groups = NAMES.into_iter().map(|id| KeyGroup { name: language::text(id), keys: keys(id) });

@@ -15,8 +15,8 @@ use crate::gui::widgets::{self, ROW_HEIGHT, bold, line_edit_with_undo};
 const LIST_HEIGHT: f32 = 320.0;
 /// Width of a column of the list of keys and of the keys in it, and what the window keeps around the
 /// list, in points.
-const COLUMN_WIDTH: f32 = 300.0;
-const KEYS_WIDTH: f32 = 104.0;
+const COLUMN_WIDTH: f32 = 320.0;
+const KEYS_WIDTH: f32 = 124.0;
 const LINE_HEIGHT: f32 = 16.0;
 const SHEET_MARGIN: f32 = 150.0;
 

@@ -11,6 +11,7 @@ use eframe::egui::accessibility::is_input;
 use eframe::egui::accesskit::NodeId;
 use eframe::egui::{Rect, Shape, WidgetRect};
 
+use crate::gui::command::engraved;
 use crate::gui::side_panel::{SIDE_WIDTH, SidePanel};
 use crate::gui::tests::*;
 use crate::gui::{system_fonts, theme};
@@ -68,6 +69,7 @@ fn look_at_all(language: Language) {
     let changed = changed_settings(&usual, &Recipe { steps: usual.steps + 1, ..usual.clone() });
     assert_eq!(changed, [text("core-setting-steps")]);
     assert_eq!(changed == ["steps"], language == Language::English);
+    assert_eq!(engraved("Ctrl+Delete") == "Strg+Entf", language == Language::German);
     let font = egui::FontId::proportional(theme::BODY);
     let has_han = |studio: &Studio| studio.harness.ctx.fonts_mut(|fonts| fonts.has_glyph(&font, '語'));
     assert_eq!(system_fonts::han_locale(), (language == Language::Japanese).then_some("ja"));

@@ -184,6 +184,7 @@ core-diffusion = Diffusion
 core-full-model = Ganzes Modell
 core-colour-profile = Farbprofil
 core-transparency = Transparenz
+core-bytes = { $bytes } Byte
 core-16-bits-a-channel = 16 Bit pro Kanal
 core-the-start-pictures-cmyk = Die CMYK-Farben des Startbilds wurden ohne Farbprofil in RGB umgewandelt, da es kein lesbares hat: Sie können anderswo anders aussehen.
 core-the-start-pictures-cmyk-colours-were = Die CMYK-Farben des Startbilds wurden mit seinem Farbprofil in RGB umgewandelt.

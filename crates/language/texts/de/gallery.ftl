@@ -14,20 +14,20 @@ gallery-show-fewer-large-pictures = Weniger große oder mehr kleine Bilder zeige
 gallery-scroll = Scrollen
 gallery-scroll-through-the-pictures = Durch die Bilder scrollen.
 gallery-select = Markieren
-gallery-select-this-picture-with = Dieses Bild markieren. Mit Shift alles bis zu ihm, mit Ctrl zusätzlich zu den anderen.
+gallery-select-this-picture-with = Dieses Bild markieren. Mit Umschalt alles bis zu ihm, mit Strg zusätzlich zu den anderen.
 gallery-select-beside-the-others = Zusätzlich markieren
 gallery-add-this-picture-to = Dieses Bild zur Markierung hinzufügen oder daraus entfernen.
 gallery-select-what-the-rectangle = Markieren, was das Rechteck berührt.
 gallery-select-all = Alle markieren
-gallery-select-all-pictures-shown = Alle gezeigten Bilder markieren. Ctrl+A drücken.
+gallery-select-all-pictures-shown = Alle gezeigten Bilder markieren. Strg+A drücken.
 gallery-select-none = Keine markieren
 gallery-select-nothing = Die Markierung aufheben.
 gallery-large-look = Großansicht
-gallery-show-this-picture-large = Dieses Bild groß zeigen oder zum Raster zurückkehren. Space drücken.
+gallery-show-this-picture-large = Dieses Bild groß zeigen oder zum Raster zurückkehren. Leertaste drücken.
 gallery-show-this-picture = Dieses Bild zeigen
 gallery-show-this-picture-large-2 = Dieses Bild groß zeigen.
 gallery-back-to-the-pictures = Zurück zu den Bildern
-gallery-go-back-to-all = Zu allen Bildern zurückkehren. Escape drücken.
+gallery-go-back-to-all = Zu allen Bildern zurückkehren. Esc drücken.
 gallery-move-the-picture = Bild verschieben
 gallery-scroll-to-zoom-drag = Scrollen zum Zoomen, ziehen zum Verschieben, Doppelklick für die Originalgröße.
 gallery-actual-size = Originalgröße
@@ -71,9 +71,9 @@ gallery-your-note-about-this = Eine eigene Notiz zu diesem Bild.
 gallery-save-the-note = Notiz speichern
 gallery-save-this-note-with = Diese Notiz mit dem Bild speichern.
 gallery-move-to-the-trash = In den Papierkorb
-gallery-move-these-pictures-to = Diese Bilder in den Papierkorb des Systems verschieben. Ctrl+Z holt sie zurück. Delete drücken.
+gallery-move-these-pictures-to = Diese Bilder in den Papierkorb des Systems verschieben. Strg+Z holt sie zurück. Entf drücken.
 gallery-bring-back = Zurückholen
-gallery-restore-the-pictures-that = Die zuletzt in den Papierkorb verschobenen Bilder wiederherstellen. Ctrl+Z drücken.
+gallery-restore-the-pictures-that = Die zuletzt in den Papierkorb verschobenen Bilder wiederherstellen. Strg+Z drücken.
 gallery-use-these-settings = Einstellungen nutzen
 gallery-show-this-picture-in = Dieses Bild unter „Erstellen“ zeigen und Prompt, Seed und Einstellungen laden. Enter drücken.
 gallery-use-this-picture-as = Dieses Bild als Startbild des nächsten verwenden (image to image). I drücken.
@@ -86,7 +86,7 @@ gallery-use-photomaker-to-show = Mit PhotoMaker die Person dieses Bildes im näc
 gallery-finish-drafts = Entwürfe vollenden
 gallery-run-the-remaining-steps = Die restlichen Schritte jedes markierten Entwurfs ausführen.
 gallery-copy-picture = Bild kopieren
-gallery-copy-this-picture-to = Dieses Bild ohne seine Einstellungen in die Zwischenablage kopieren. Ctrl+C drücken.
+gallery-copy-this-picture-to = Dieses Bild ohne seine Einstellungen in die Zwischenablage kopieren. Strg+C drücken.
 gallery-copy-this-text-to = Diesen Text in die Zwischenablage kopieren.
 gallery-show-in-folder = Im Ordner zeigen
 gallery-show-this-pictures-file = Die Datei dieses Bildes im Dateimanager zeigen.
@@ -155,11 +155,11 @@ gallery-show-the-pictures-of-a-folder = Bilder eines Ordners zeigen
 gallery-no-folder-for-the = Auf diesem System ist kein Ordner für die Galerie bekannt. ATELIER_HOME auf einen Ordner setzen.
 gallery-is-missing-reconnect-its = { $path } fehlt. Den Ordner oder das Laufwerk wieder verbinden, dann erneut suchen.
 gallery-looking-through = durchsuche { $folder } ({ $count })
-gallery-1-picture-was-moved = 1 Bild wurde in den Papierkorb verschoben. Ctrl+Z holt es zurück.
+gallery-1-picture-was-moved = 1 Bild wurde in den Papierkorb verschoben. Strg+Z holt es zurück.
 gallery-pictures-were-moved-to =
     { $count ->
-        [one] { $count } Bild wurde in den Papierkorb verschoben. Ctrl+Z holt es zurück.
-       *[other] { $count } Bilder wurden in den Papierkorb verschoben. Ctrl+Z holt sie zurück.
+        [one] { $count } Bild wurde in den Papierkorb verschoben. Strg+Z holt es zurück.
+       *[other] { $count } Bilder wurden in den Papierkorb verschoben. Strg+Z holt sie zurück.
     }
 gallery-1-picture-was-restored = 1 Bild wurde wiederhergestellt.
 gallery-pictures-were-restored =

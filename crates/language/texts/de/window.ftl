@@ -134,3 +134,13 @@ window-pictures-2 =
         [one] { $cells } Bild
        *[other] { $cells } Bilder
     }
+window-key-ctrl = Strg
+window-key-shift = Umschalt
+window-key-delete = Entf
+window-key-escape = Esc
+window-key-space = Leertaste
+window-key-backspace = Rücktaste
+window-key-up = Pfeil hoch
+window-key-down = Pfeil runter
+window-key-left = Pfeil links
+window-key-right = Pfeil rechts

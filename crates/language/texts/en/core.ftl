@@ -184,6 +184,11 @@ core-diffusion = Diffusion
 core-full-model = Full model
 core-colour-profile = colour profile
 core-transparency = transparency
+core-bytes =
+    { $bytes ->
+        [one] 1 byte
+       *[other] { $bytes } bytes
+    }
 core-16-bits-a-channel = 16 bits a channel
 core-the-start-pictures-cmyk = The start picture's CMYK colours were converted to RGB without a colour profile, as it has none that can be read: they may look different elsewhere.
 core-the-start-pictures-cmyk-colours-were = The start picture's CMYK colours were converted to RGB by its colour profile.

@@ -184,6 +184,7 @@ core-diffusion = 拡散モデル
 core-full-model = フルモデル
 core-colour-profile = カラープロファイル
 core-transparency = 透明度
+core-bytes = { $bytes }バイト
 core-16-bits-a-channel = チャンネルあたり16ビット
 core-the-start-pictures-cmyk = 開始画像のCMYKの色を、読み取れるカラープロファイルがないため、プロファイルなしでRGBに変換しました。他のプログラムとは色が違って見える場合があります。
 core-the-start-pictures-cmyk-colours-were = 開始画像のCMYKの色を、そのカラープロファイルでRGBに変換しました。

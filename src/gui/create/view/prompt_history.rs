@@ -4,7 +4,7 @@ use atelier_language::tr;
 use eframe::egui::{Button, Id, Label, Popup, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 use crate::gui::bidi;
-use crate::gui::command::{Command as AnyCommand, Commands};
+use crate::gui::command::{Command as AnyCommand, Commands, keys_text};
 use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
@@ -25,7 +25,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
     }
     let keys = [Command::OlderPrompt, Command::NewerPrompt].map(|command| {
         let shortcut = AnyCommand::from(command).shortcut();
-        shortcut.map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default()
+        shortcut.map(|it| keys_text(ui.ctx(), it.keys)).unwrap_or_default()
     });
     let hover = tr!("create-prompts-of-earlier-pictures", keys = keys[0], keys_2 = keys[1]);
     let button = bare_icon(ui, Icon::History, tr!("create-earlier-prompts")).on_hover_text(hover);

@@ -9,7 +9,7 @@ use eframe::egui::{
 
 use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
-use crate::gui::command::Commands;
+use crate::gui::command::{Commands, keys_text};
 use crate::gui::create::Command;
 use crate::gui::create::panel_setting::Shown;
 use crate::gui::create::view::count::count_button;
@@ -137,10 +137,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         } else {
             label
         };
-        let keys = crate::gui::command::Command::from(Command::Generate)
-            .shortcut()
-            .map(|it| ui.ctx().format_shortcut(&it.keys))
-            .unwrap_or_default();
+        let keys =
+            crate::gui::command::Command::from(Command::Generate).shortcut().map(|it| keys_text(ui.ctx(), it.keys)).unwrap_or_default();
         command_control(ui, state, commands, command, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(&label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));

@@ -1,6 +1,7 @@
 //! Summary of the board for the Create view: a line for each device in use, and a hint if memory
 //! does not suffice.
 
+use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
@@ -82,8 +83,10 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     let color = if bar.over() > 0 { palette.error } else { palette.weak };
     let value = tr!("devices-gib", gib_with_tenth = gib_with_tenth(bar.sum()), gib_with_tenth_2 = gib_with_tenth(bar.total_bytes));
     let value = painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, value, FontId::proportional(theme::SMALL), color);
-    let words = painter.with_clip_rect(Rect::from_x_y_ranges(after..=(value.left() - 8.0), rect.y_range()));
-    words.text(pos2(after, y), Align2::LEFT_CENTER, on, FontId::proportional(theme::SMALL), palette.weak);
+    let mut words = LayoutJob::simple_singleline(on, FontId::proportional(theme::SMALL), palette.weak);
+    words.wrap = TextWrapping::truncate_at_width((value.left() - 8.0 - after).max(0.0));
+    let words = painter.layout_job(words);
+    painter.galley(pos2(after, y - words.size().y / 2.0), words, palette.weak);
     let small = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 9.0), pos2(rect.right(), rect.bottom() - 3.0));
     memory_bar::paint(
         ui,

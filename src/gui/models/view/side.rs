@@ -3,7 +3,7 @@
 use atelier_language::tr;
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
-use crate::gui::command::{Command, Commands};
+use crate::gui::command::{Command, Commands, keys_text};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models;
@@ -57,7 +57,7 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
 }
 
 fn shortcut(ui: &Ui) -> String {
-    Command::Window(WindowCommand::Find).shortcut().map_or_else(String::new, |it| ui.ctx().format_shortcut(&it.keys))
+    Command::Window(WindowCommand::Find).shortcut().map_or_else(String::new, |it| keys_text(ui.ctx(), it.keys))
 }
 
 fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {
