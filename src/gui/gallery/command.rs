@@ -105,6 +105,8 @@ pub enum Command {
     SetDialog(Option<Dialog>),
     /// Choose the folder of the export.
     ChooseExportFolder,
+    /// Export to the folder that was typed.
+    Export,
     /// Keep the search under the typed name.
     SaveSearch,
     /// Forget the search of this name.
@@ -202,6 +204,7 @@ impl FeatureCommand for Command {
             Self::SetDialog(Some(Dialog::SaveSearch(_))) => (tr!("gallery-save-this-search"), tr!("gallery-save-this-search-under")),
             Self::SetDialog(None) => (tr!("common-cancel"), tr!("gallery-close-without-changes")),
             Self::ChooseExportFolder => (tr!("gallery-choose-a-folder"), tr!("gallery-choose-the-folder-for")),
+            Self::Export => (tr!("gallery-export-now"), tr!("gallery-write-the-copies-to")),
             Self::SaveSearch => (tr!("gallery-save"), tr!("gallery-save-this-search-under-this-name")),
             Self::DeleteSearch(_) => (tr!("gallery-delete-this-search"), tr!("gallery-delete-this-saved-search")),
             Self::AddFolder => (tr!("gallery-add-a-folder"), tr!("gallery-show-the-pictures-of")),
@@ -261,6 +264,10 @@ impl FeatureCommand for Command {
                 Some(Dialog::SaveSearch(name)) => require(!name.trim().is_empty(), tr!("common-type-a-name-first")),
                 Some(Dialog::Export(..)) | None => Err(tr!("common-there-is-no-question")),
             },
+            Self::Export => {
+                let is_whole = state.typed_folder().is_some_and(|folder| folder.is_absolute());
+                require(is_whole, tr!("gallery-type-the-whole-path"))
+            }
             Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, tr!("common-a-file-dialog-is")),
             Self::CompareFrom(..)
             | Self::FlagOf(..)

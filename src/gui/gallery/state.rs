@@ -5,6 +5,7 @@
 //! for what is in sight alone.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::Rgb8;
@@ -16,6 +17,7 @@ use crate::gui::create::larger::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::screen::Screen;
+use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::View;
 use atelier_studio::gallery_service::{CopyForm, Export, ExportFormat, Found, Mark, Overview, Search};
 
@@ -161,11 +163,13 @@ pub struct ExportChoice {
     /// Name of the copies; empty for that of each picture.
     pub name: String,
     pub form: CopyForm,
+    /// The folder as it is typed, where the system has no dialog for it.
+    pub folder: Option<String>,
 }
 
 impl ExportChoice {
     /// As it is at first.
-    pub const USUAL: Self = Self { name: String::new(), form: CopyForm::whole(ExportFormat::Png) };
+    pub const USUAL: Self = Self { name: String::new(), form: CopyForm::whole(ExportFormat::Png), folder: None };
 }
 
 impl Default for State {
@@ -396,9 +400,18 @@ impl State {
 
     /// Settings of the next export; its folder follows.
     #[must_use]
-    pub fn export(&self, folder: std::path::PathBuf) -> Option<Export> {
+    pub fn export(&self, folder: PathBuf) -> Option<Export> {
         match &self.dialog {
-            Some(Dialog::Export(ExportChoice { name, form })) => Some(Export { folder, name: name.clone(), form: *form }),
+            Some(Dialog::Export(ExportChoice { name, form, .. })) => Some(Export { folder, name: name.clone(), form: *form }),
+            Some(Dialog::SaveSearch(_)) | None => None,
+        }
+    }
+
+    /// The folder that was typed for the export; `None` where it is to be chosen.
+    #[must_use]
+    pub fn typed_folder(&self) -> Option<PathBuf> {
+        match &self.dialog {
+            Some(Dialog::Export(choice)) => choice.folder.as_deref().map(|folder| parse_path(Path::new(folder))),
             Some(Dialog::SaveSearch(_)) | None => None,
         }
     }

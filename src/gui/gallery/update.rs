@@ -199,7 +199,24 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 dialog => dialog,
             };
         }
-        Command::ChooseExportFolder => choose(tr!("gallery-choose-the-folder-for-the-copies"), context, export_to),
+        Command::ChooseExportFolder => {
+            let without = |features: Features<'_>, _: &mut Context<'_>| {
+                let pictures = &features.create.pictures_folder;
+                if let Some(Dialog::Export(choice)) = &mut features.gallery.dialog {
+                    choice.folder = Some(pictures.parent().unwrap_or(pictures).display().to_string());
+                }
+            };
+            context.choose(FileDialog::folder(tr!("gallery-choose-the-folder-for-the-copies")), without, |paths, features, context| {
+                if let Some(folder) = paths.into_iter().next() {
+                    export_to(features.gallery, folder, context);
+                }
+            });
+        }
+        Command::Export => {
+            if let Some(folder) = state.typed_folder() {
+                export_to(state, folder, context);
+            }
+        }
         Command::SaveSearch => {
             if let Some(Dialog::SaveSearch(name)) = state.dialog.take() {
                 send(GalleryRequest::SaveSearch(name.trim().to_owned(), state.search.text.trim().to_owned()), context);
@@ -528,11 +545,11 @@ fn compare_pixels(state: &mut State, context: &mut Context<'_>) {
 
 /// Exports what is selected, which may have changed while the dialog of folders was open, as the
 /// dialog says.
-pub(crate) fn export_to(folder: PathBuf, features: Features<'_>, context: &mut Context<'_>) {
-    let state = features.gallery;
+pub(crate) fn export_to(state: &mut State, folder: PathBuf, context: &mut Context<'_>) {
     let Some(export) = state.export(folder) else { return };
-    state.last_export = ExportChoice { name: String::new(), form: export.form };
-    state.dialog = None;
+    if let Some(Dialog::Export(choice)) = state.dialog.take() {
+        state.last_export = ExportChoice { name: String::new(), ..choice };
+    }
     send(GalleryRequest::Export(state.targets(), export), context);
 }
 

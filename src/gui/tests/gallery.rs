@@ -340,7 +340,7 @@ fn copies_have_the_size_and_name_that_are_asked_for_and_the_next_export_begins_a
     let Some(Dialog::Export(choice)) = &mut studio.app_mut().state.gallery.dialog else { panic!("the dialog is closed") };
     choice.form.longest_side = Some(8);
     let (ctx, out) = (studio.harness.ctx.clone(), studio.folder.path().join("out"));
-    studio.app_mut().with(&ctx, |features, context| crate::gui::gallery::update::export_to(out.clone(), features, context));
+    studio.app_mut().with(&ctx, |features, context| crate::gui::gallery::update::export_to(features.gallery, out.clone(), context));
     studio.until_notice("2 pictures were exported");
     for name in ["postcard.jpg", "postcard (2).jpg"] {
         let (width, _) = atelier_media::image_size(&ImageSource::File(out.join(name))).unwrap();
@@ -349,6 +349,27 @@ fn copies_have_the_size_and_name_that_are_asked_for_and_the_next_export_begins_a
     studio.press(Modifiers::NONE, Key::E);
     let again = studio.app().state.gallery.export("out".into()).unwrap();
     assert_eq!((again.name.as_str(), again.form), ("", atelier_studio::gallery_service::CopyForm { longest_side: Some(8), ..export.form }));
+}
+
+#[test]
+fn the_folder_of_copies_is_typed_where_the_system_has_no_dialog() {
+    let mut studio = open_gallery(&["one"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::NONE, Key::E);
+    let Some(Dialog::Export(choice)) = &mut studio.app_mut().state.gallery.dialog else { panic!("the dialog is closed") };
+    choice.folder = Some("copies".into());
+    studio.harness.run_ok();
+    let export = |studio: &Studio| studio.harness.get_by_role_and_label(Role::Button, "Export").accesskit_node().is_disabled();
+    assert!(export(&studio), "nobody knows where that is");
+    let out = studio.folder.path().join("copies");
+    studio.fill("Folder of the copies", &out.display().to_string());
+    studio.harness.check_accessibility();
+    assert!(!export(&studio));
+    studio.click("Export");
+    studio.until_notice("1 picture was exported");
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
+    studio.press(Modifiers::NONE, Key::E);
+    assert_eq!(studio.app().state.gallery.typed_folder(), Some(out), "it is asked for once");
 }
 
 #[test]

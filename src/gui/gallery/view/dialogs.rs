@@ -56,7 +56,7 @@ fn export(ui: &mut Ui, state: &State, commands: &mut Commands, choice: &ExportCh
     let palette = theme::palette(ui);
     let count = state.gallery.target_count();
     title(ui, &if count == 1 { tr!("gallery-export-this-picture").to_owned() } else { tr!("gallery-export-pictures", count) });
-    let ExportChoice { mut name, mut form } = choice.clone();
+    let ExportChoice { mut name, mut form, mut folder } = choice.clone();
     ui.horizontal(|ui| {
         let quality = if let ExportFormat::Jpeg { quality } = form.format { quality } else { USUAL_QUALITY };
         for (format, words, hover) in [
@@ -78,6 +78,14 @@ fn export(ui: &mut Ui, state: &State, commands: &mut Commands, choice: &ExportCh
             .on_hover_text(tr!("gallery-name-of-the-copies-several"))
             .accessible_name(tr!("gallery-name-of-the-copies"));
     });
+    if let Some(folder) = &mut folder {
+        row(ui, tr!("gallery-folder-label"), |ui| {
+            let width = ui.available_width();
+            line_edit_with_undo(ui, width, TextEdit::singleline(folder))
+                .on_hover_text(tr!("gallery-write-the-copies-to"))
+                .accessible_name(tr!("gallery-folder-of-the-copies"));
+        });
+    }
     let mut strips = !form.keeps_metadata;
     ui.checkbox(&mut strips, tr!("gallery-without-settings")).on_hover_text(tr!("gallery-remove-prompt-seed-model"));
     form.keeps_metadata = !strips;
@@ -85,11 +93,12 @@ fn export(ui: &mut Ui, state: &State, commands: &mut Commands, choice: &ExportCh
         let words = tr!("gallery-the-settings-are-stored");
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
-    let next = ExportChoice { name, form };
+    let next = ExportChoice { name, form, folder };
     if next != *choice {
         commands.push(Command::Gallery(gallery::Command::SetDialog(Some(Dialog::Export(next)))));
     }
-    buttons(ui, state, commands, gallery::Command::ChooseExportFolder);
+    let is_typed = choice.folder.is_some();
+    buttons(ui, state, commands, if is_typed { gallery::Command::Export } else { gallery::Command::ChooseExportFolder });
 }
 
 /// The switch of smaller copies, and their longest side.
