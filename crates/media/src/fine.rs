@@ -109,7 +109,7 @@ pub(crate) fn reduced(picture: &Rgb8, longest_side: u32) -> Result<Cow<'_, Rgb8>
 /// Samples of another size. Colours count as much as they are seen, so that what is transparent
 /// gives no colour to what is beside it.
 fn reduced_samples(samples: &Samples, from: (u32, u32), to: (u32, u32)) -> Option<Samples> {
-    const MOST: u32 = 65_535;
+    const MAX: u32 = 65_535;
     let mut wide: Vec<u16> = match samples {
         Samples::Eight(samples) => samples.iter().map(|value| u16::from(*value) * 257).collect(),
         Samples::Sixteen(samples) => samples.clone(),
@@ -117,7 +117,7 @@ fn reduced_samples(samples: &Samples, from: (u32, u32), to: (u32, u32)) -> Optio
     for pixel in wide.chunks_exact_mut(4) {
         let alpha = u32::from(pixel[3]);
         for value in &mut pixel[..3] {
-            *value = ((u32::from(*value) * alpha + MOST / 2) / MOST) as u16;
+            *value = ((u32::from(*value) * alpha + MAX / 2) / MAX) as u16;
         }
     }
     let picture: ImageBuffer<Rgba<u16>, Vec<u16>> = ImageBuffer::from_raw(from.0, from.1, wide)?;
@@ -125,7 +125,7 @@ fn reduced_samples(samples: &Samples, from: (u32, u32), to: (u32, u32)) -> Optio
     for pixel in wide.chunks_exact_mut(4) {
         let alpha = u32::from(pixel[3]).max(1);
         for value in &mut pixel[..3] {
-            *value = ((u32::from(*value) * MOST + alpha / 2) / alpha).min(MOST) as u16;
+            *value = ((u32::from(*value) * MAX + alpha / 2) / alpha).min(MAX) as u16;
         }
     }
     Some(match samples {
