@@ -281,7 +281,7 @@ fn an_upscaled_picture_has_its_transparency_and_its_profile() {
     let folder = tempfile::tempdir().unwrap();
     let half = DynamicImage::ImageRgba8(ImageBuffer::from_fn(16, 16, |x, _| Rgba([200, 30, 30, if x < 8 { 255 } else { 0 }])));
     let start = read_fine_image(&write(&folder.path().join("a.png"), &half, Some(display_p3()))).unwrap();
-    let large = crate::fit_image(&own_colours(&start), 32, 32, StartFit::Stretch).unwrap();
+    let large = fit_image(&own_colours(&start), 32, 32, StartFit::Stretch).unwrap();
     let kept = keep_upscaled(&start, large);
     assert!(kept.fine().is_some_and(|fine| fine.has_alpha && fine.profile.is_some()));
     let samples = eight(&kept);
@@ -371,7 +371,7 @@ fn export_losses_are_told() {
 fn a_damaged_jpeg_is_refused_and_bytes_after_it_are_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jpg");
-    let pixels = picture(Form::Rgb8, 1).resize_exact(96, 64, image::imageops::FilterType::Triangle);
+    let pixels = picture(Form::Rgb8, 1).resize_exact(96, 64, FilterType::Triangle);
     let whole = crate::encode_jpeg(&Rgb8::new(96, 64, pixels.as_bytes().to_vec()).unwrap(), 90).unwrap();
     let read = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
