@@ -36,7 +36,8 @@ pub use export::{
 pub use fine::{keep_outside, keep_upscaled, own_colours, with_opacity};
 pub use folder::{PICTURE_ENDINGS, is_picture_name, picture_files};
 pub use inspect::{
-    PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
+    PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, PictureTiles, Tool, read_settings, read_stealth_settings,
+    settings_of_texts,
 };
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use limits::MAX_SIDE;

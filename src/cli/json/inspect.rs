@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use atelier_core::recipe::Seed;
+use atelier_core::recipe::{Seed, StepCache};
 use atelier_media::{PictureModel, PictureSettings, StoredRecipe};
 
 /// What a picture file says of how it was made; null is what it does not tell.
@@ -35,6 +35,13 @@ pub struct Inspected {
     pub seamless_x: Option<bool>,
     pub seamless_y: Option<bool>,
     pub flow_shift: Option<f32>,
+    pub timestep_shift: Option<u32>,
+    pub cache_mode: Option<String>,
+    pub cache_options: Option<String>,
+    pub cache_mask: Option<String>,
+    pub vae_tiling: Option<bool>,
+    pub vae_tile_size: Option<u32>,
+    pub vae_tile_overlap: Option<f32>,
     pub eta: Option<f32>,
     pub clip_skip: Option<u32>,
     pub strength: Option<f32>,
@@ -134,6 +141,13 @@ impl Inspected {
             seamless_x: settings.seamless.map(|[x, _]| x),
             seamless_y: settings.seamless.map(|[_, y]| y),
             flow_shift: settings.flow_shift,
+            timestep_shift: settings.timestep_shift,
+            cache_options: settings.step_cache.as_ref().map(StepCache::options_text).filter(|text| !text.is_empty()),
+            cache_mask: settings.step_cache.as_ref().map(StepCache::mask_text).filter(|text| !text.is_empty()),
+            cache_mode: settings.step_cache.map(|cache| cache.mode.key().to_owned()),
+            vae_tiling: settings.tiles.map(|_| true),
+            vae_tile_size: settings.tiles.and_then(|tiles| tiles.side),
+            vae_tile_overlap: settings.tiles.and_then(|tiles| tiles.overlap),
             eta: settings.eta,
             clip_skip: settings.clip_skip,
             strength: settings.strength,

@@ -8,6 +8,7 @@ use atelier_core::recipe::{GuidanceRange, Lora, Recipe, Rng, SHARE, SeedBlend, S
 use atelier_core::sd_cli::numbers;
 use atelier_language::tr;
 
+use super::sd_cpp::{self, SdCpp};
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{CAPTION, COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, INSTRUCTIONS, KEYWORDS, Texts, USER_COMMENT, WINDOWS_COMMENT};
 use super::{civitai, fields};
@@ -43,6 +44,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
     let is_ours = version.as_deref().is_some_and(is_version_of_ours);
     let is_sd_cli = version.as_deref() == Some(SD_CLI);
+    let engine = if is_sd_cli { pairs.take("SDCPP", sd_cpp::read).unwrap_or_default() } else { SdCpp::default() };
     let (prompt, hypernetworks) = if is_ours { (prompt, Vec::new()) } else { take_hypernetworks(&prompt) };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
@@ -64,7 +66,9 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         PictureLora { name: tag.name, hash, strength, encoder_strength, start, end }
     };
     let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();
-    let model = PictureModel::of(pairs.text(key::MODEL), pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
+    // sd-cli leaves it empty where the model has several files.
+    let main_file = pairs.text(key::MODEL).or_else(|| if is_sd_cli { pairs.text("Unet") } else { None });
+    let model = PictureModel::of(main_file, pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
     let vae = PictureModel::of(pairs.text(key::VAE), pairs.hash("VAE hash").or_else(|| hash_of("vae")));
     let rng = match pairs.take(key::RNG, |name| if name == "NV" { Some(Rng::Cuda) } else { name.parse().ok() }) {
         Some(rng) => Some(rng),
@@ -102,12 +106,16 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         guidance: pairs.decimal(key::CFG_SCALE),
         guidance_ranges: pairs.take(key::CFG_RANGES, guidance_ranges),
         distilled_guidance: pairs.decimal(key::DISTILLED_CFG_SCALE).or_else(|| pairs.decimal("Guidance")),
-        image_guidance: pairs.decimal(key::IMAGE_CFG_SCALE),
+        image_guidance: pairs.decimal(key::IMAGE_CFG_SCALE).or(engine.image_guidance),
         skip_layers: skip_layers(&mut pairs),
         sigmas: pairs.take(key::CUSTOM_SIGMAS, sigmas),
-        sampler_arguments: sampler_arguments(&mut pairs, version.as_deref()),
+        // sd-cli does not quote them: of several the pairs have the first one alone.
+        sampler_arguments: pairs.text(key::EXTRA_SAMPLE_ARGS).map(|first| engine.sampler_arguments.unwrap_or(first)),
         seamless: pairs.take(key::TILING, |text| text.to_ascii_lowercase().parse().ok()).map(|both: bool| [both; 2]),
-        flow_shift: pairs.decimal(key::SHIFT),
+        flow_shift: pairs.decimal(key::SHIFT).or(engine.flow_shift),
+        timestep_shift: engine.timestep_shift,
+        step_cache: engine.step_cache,
+        tiles: engine.tiles,
         eta: pairs.decimal(key::ETA),
         clip_skip: pairs.number(key::CLIP_SKIP).filter(|layers| is_ours || is_sd_cli || fields::skips_layers(layers)),
         control: [key::CONTROLNET, "ControlNet"].into_iter().find_map(|key| pairs.take(key, control)),
@@ -125,9 +133,22 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         model,
         vae,
         loras,
-        not_understood: pairs.0.into_iter().chain(hypernetworks).chain(left_hashes).chain(lines_after).collect(),
+        not_understood: pairs
+            .0
+            .into_iter()
+            .filter(|(key, value)| !(is_sd_cli && says_nothing(key, value)))
+            .chain(engine.not_understood)
+            .chain(hypernetworks)
+            .chain(left_hashes)
+            .chain(lines_after)
+            .collect(),
         ..PictureSettings::default()
     })
+}
+
+/// True of what sd-cli writes where nothing was chosen.
+fn says_nothing(key: &str, value: &str) -> bool {
+    value.is_empty() || (key == key::ETA && value == "inf")
 }
 
 /// A prompt without A1111's tags of hypernetworks, and these as they are told: they are not applied.
@@ -219,17 +240,6 @@ fn skip_layers(pairs: &mut Pairs) -> Option<SkipLayers> {
         start: pairs.decimal(key::SKIP_LAYER_START).unwrap_or(usual.start),
         end: pairs.decimal(key::SKIP_LAYER_END).unwrap_or(usual.end),
     })
-}
-
-/// sd-cli does not quote them: of several the pairs have the first one alone, and its JSON has all.
-fn sampler_arguments(pairs: &mut Pairs, version: Option<&str>) -> Option<String> {
-    let arguments = pairs.text(key::EXTRA_SAMPLE_ARGS)?;
-    if version != Some(SD_CLI) {
-        return Some(arguments);
-    }
-    let json = pairs.get("SDCPP").and_then(fields::object);
-    let all = json.as_ref().and_then(|json| json.get("sampling")?.get("extra_sample_args")?.as_str());
-    Some(all.map_or(arguments, str::to_owned))
 }
 
 /// `[14.6, 3.5, 0]`; `None` where one is no number.

@@ -2,7 +2,7 @@
 
 use atelier_core::recipe::{Hires, LatentUpscaler, Lora, Recipe};
 
-use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, PictureTiles, Tool};
 use super::texts::Texts;
 use crate::StoredRecipe;
 use crate::png::RECIPE;
@@ -40,6 +40,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
             (None, latent) => Some(latent.map_or("Lanczos", LatentUpscaler::label).to_owned()),
         },
     };
+    let (side, overlap) = (restored.recipe.vae_tile_size, restored.recipe.vae_tile_overlap);
     Some(PictureSettings {
         tool: Some(Tool::Atelier),
         size: Some((width, height)),
@@ -59,6 +60,9 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         seamless: Some([restored.recipe.seamless_x, restored.recipe.seamless_y]).filter(|it| it.contains(&true)),
         hires: restored.recipe.hires.map(hires),
         flow_shift: restored.recipe.flow_shift,
+        timestep_shift: restored.recipe.timestep_shift,
+        step_cache: restored.recipe.step_cache,
+        tiles: restored.recipe.vae_tiling.then_some(PictureTiles { side, overlap }),
         eta: restored.recipe.eta,
         clip_skip: restored.recipe.clip_skip,
         strength: init.map(|init| init.strength),

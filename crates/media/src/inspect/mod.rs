@@ -20,6 +20,7 @@ mod iptc;
 #[cfg(test)]
 mod newest_tests;
 mod novelai;
+mod sd_cpp;
 mod settings;
 mod sidecar;
 mod stealth;
@@ -38,7 +39,7 @@ use atelier_language::tr;
 
 pub(crate) use container::{webp_exif, webp_profile};
 use settings::MAX_LORAS;
-pub use settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
+pub use settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, PictureTiles, Tool};
 use texts::Texts;
 
 use crate::PictureError;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, Seed, SeedBlend, SkipLayers};
+use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, Seed, SeedBlend, SkipLayers, StepCache};
 use atelier_language::tr;
 
 use crate::StoredRecipe;
@@ -118,6 +118,12 @@ pub struct PictureSettings {
     pub seamless: Option<[bool; 2]>,
     /// Timestep shift of flow models.
     pub flow_shift: Option<f32>,
+    /// Timestep shift of distilled SDXL models.
+    pub timestep_shift: Option<u32>,
+    /// Parts of steps that were reused.
+    pub step_cache: Option<StepCache>,
+    /// Tiles in which it was decoded.
+    pub tiles: Option<PictureTiles>,
     /// Noise added back at each step by ancestral samplers.
     pub eta: Option<f32>,
     /// CLIP layers left out from the end, counted as A1111 does.
@@ -162,6 +168,7 @@ impl PictureSettings {
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
         fill!(image_guidance, seamless, hires, control, strength, rng, sampler, scheduler, model, vae);
         fill!(words_seed, seed_blend, guidance_ranges, skip_layers, sigmas, sampler_arguments, upscaler, sampler_rng, cpu_math);
+        fill!(timestep_shift, step_cache, tiles);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }
@@ -182,6 +189,15 @@ pub struct PictureHires {
     pub sigmas: Vec<f32>,
     /// What upscaled, in the program's words.
     pub upscaler: Option<String>,
+}
+
+/// Square tiles in which a picture was decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PictureTiles {
+    /// Side in values of the latent, where it is not the usual one.
+    pub side: Option<u32>,
+    /// Part of a tile that its neighbour covers too, where it is not the usual one.
+    pub overlap: Option<f32>,
 }
 
 /// A picture that controlled the composition, which is not in the file.

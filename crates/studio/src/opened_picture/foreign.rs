@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale};
-use atelier_core::sentences::{self, with_commas};
+use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, setting_name};
+use atelier_core::sentences::{self, capitalized, with_commas};
 use atelier_core::words::{Prompt, take_loras_with_comments};
 use atelier_language::tr;
 use atelier_library::{Family, ModelKind, lora_named};
-use atelier_media::{PictureControl, PictureHires, PictureModel, PictureSettings, Tool};
+use atelier_media::{PictureControl, PictureHires, PictureModel, PictureSettings, PictureTiles, Tool};
 
 use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
@@ -56,6 +56,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
     guidance(from, &mut it);
+    effort(from, &mut it);
     noise(from, tool, &mut it);
     unread(from, &mut it);
     it.differences.extend(it.settings.clamp());
@@ -250,6 +251,10 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
         it.settings.flow_shift = Some(Some(shift));
         it.understand(tr!("studio-flow-shift"), shift.to_string());
     }
+    if let Some(shift) = from.timestep_shift {
+        it.settings.timestep_shift = Some(Some(shift));
+        it.understand(&capitalized(setting_name("timestep_shift")), shift.to_string());
+    }
     if let Some([x, y]) = from.seamless {
         (it.settings.seamless_x, it.settings.seamless_y) = (Some(x), Some(y));
         let edges = [(x, tr!("studio-left-and-right")), (y, tr!("studio-top-and-bottom"))];
@@ -312,6 +317,22 @@ fn guidance(from: &PictureSettings, it: &mut Translation) {
     if let Some(rng) = from.sampler_rng {
         it.settings.sampler_rng = Some(Some(rng));
         it.understand(tr!("studio-noise-of-the-sampler"), rng.label());
+    }
+}
+
+/// What saved time or memory.
+fn effort(from: &PictureSettings, it: &mut Translation) {
+    if let Some(cache) = &from.step_cache {
+        it.settings.step_cache = Some(Some(cache.clone()));
+        let parts = [cache.mode.label().to_owned(), cache.options_text(), cache.mask_text()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        it.understand(&capitalized(setting_name("step_cache")), shortened(&parts.join(", ")));
+    }
+    if let Some(PictureTiles { side, overlap }) = from.tiles {
+        it.settings.vae_tiling = Some(true);
+        (it.settings.vae_tile_size, it.settings.vae_tile_overlap) = (Some(side), Some(overlap));
+        let parts = [side.map(|side| side.to_string()), overlap.map(|overlap| overlap.to_string())];
+        it.understand(&capitalized(setting_name("vae_tiling")), parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     }
 }
 

@@ -198,6 +198,36 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_of_sd_cli_has_the_settings_of_its_json_and_the_file_of_its_diffusion_module() {
+        use atelier_core::recipe::{CacheMode, StepCache};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let json = serde_json::json!({
+            "auto_resize_ref_image": true, "models": {"diffusion_model": "sea.gguf"}, "seed": 42, "schema": "sdcpp.image.params/v1",
+            "cache": {"requested_mode": "spectrum", "requested_option": "w=0.25", "scm_mask": "", "scm_policy_dynamic": true},
+            "sampling": {"flow_shift": 2.0, "shifted_timestep": 250, "guidance": {"img_cfg": 1.5, "txt_cfg": 3.0}, "steps": 14},
+            "vae_tiling": {"enabled": true, "target_overlap": 0.5, "tile_size_x": 16, "tile_size_y": 16}
+        });
+        let text = format!(
+            "a lake\nSteps: 14, CFG scale: 3.000000, Guidance: 3.500000, Eta: inf, Seed: 42, Size: 64x64, Model: , RNG: cuda, \
+             Sampler: euler discrete, TE: q.gguf, Unet: sea.gguf, Version: stable-diffusion.cpp, SDCPP: {json}"
+        );
+        fs::write(&path, testkit::pictures::png(&[("parameters", &text)])).unwrap();
+        let opened = read_opened_picture(&path, &KnownModels::default()).unwrap();
+        let it = &opened.settings;
+        let cache = StepCache { options: StepCache::read_options("w=0.25").unwrap(), ..StepCache::of(CacheMode::Spectrum) };
+        assert_eq!((&it.step_cache, it.timestep_shift), (&Some(Some(cache)), Some(Some(250))));
+        assert_eq!((it.flow_shift, it.image_guidance), (Some(Some(2.0)), Some(Some(1.5))));
+        assert_eq!((it.vae_tiling, it.vae_tile_size, it.vae_tile_overlap), (Some(true), Some(Some(16)), Some(None)));
+        let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
+        assert_eq!(missing, ["Model sea.gguf is not on this machine."]);
+        let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(left, ["TE"]);
+        let lines: Vec<&str> = opened.understood.iter().map(|line| line.name.as_str()).collect();
+        assert!(["Step cache", "Timestep shift", "VAE tiling"].iter().all(|name| lines.contains(name)), "{lines:?}");
+    }
+
+    #[test]
     fn what_could_not_be_read_is_said_and_never_becomes_an_empty_value() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
