@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::{FileRole, LatentUpscaler, ModelFiles};
+use atelier_core::recipe::{FileRole, LatentUpscaler, ModelFiles, Rng, Sampler, Scheduler};
 use atelier_core::sd_cli::NoSetting;
 use support::{files, folder, written};
 use testkit::families::{self, Part};
@@ -33,9 +33,6 @@ const NOT_COMPARED: [(&str, &str); 5] = [
     ("--llm_vision", "no tests have a text encoder that sees"),
     ("--qwen2vl_vision", "it is another name of --llm_vision"),
 ];
-
-const SAMPLERS: [&str; 9] = ["euler", "euler_a", "heun", "dpm2", "dpm++2s_a", "dpm++2m", "dpm++2mv2", "lcm", "ddim_trailing"];
-const SCHEDULERS: [&str; 6] = ["discrete", "karras", "exponential", "sgm_uniform", "simple", "smoothstep"];
 
 // Lines of the models in `groups`; words of capital letters stand for paths (`Paths`).
 
@@ -72,8 +69,9 @@ const OF_TRANSFORMERS: [&str; 29] = [
     "--cache-mode spectrum --cache-option w=0.3,m=3,warmup=3 --steps 14",
 ];
 /// With a UNet whose text encoder tells words apart.
-const OF_UNETS: [&str; 16] = [
+const OF_UNETS: [&str; 17] = [
     "--clip-skip 2",
+    "--scheduler ays",
     "--prediction v",
     "--prediction edm_v",
     "--cache-mode ucache --steps 14",
@@ -167,9 +165,11 @@ fn large_groups() -> Vec<Group> {
 /// Lines with the tiny model that most tests have.
 fn of_tiny() -> Vec<String> {
     let second_pass = "--hires --hires-scale 1.5";
-    let mut lines: Vec<String> = SAMPLERS.iter().map(|sampler| format!("--sampling-method {sampler}")).collect();
-    lines.extend(SCHEDULERS.iter().map(|scheduler| format!("--scheduler {scheduler}")));
-    lines.extend(["cuda", "cpu", "std_default"].map(|rng| format!("--rng {rng}")));
+    let mut lines: Vec<String> = Sampler::ALL.iter().map(|sampler| format!("--sampling-method {sampler}")).collect();
+    // Align Your Steps has no noise levels for this family: sd-cli makes the picture all the same.
+    let schedulers = Scheduler::ALL.iter().filter(|scheduler| **scheduler != Scheduler::Ays);
+    lines.extend(schedulers.map(|scheduler| format!("--scheduler {scheduler}")));
+    lines.extend(Rng::ALL.iter().map(|rng| format!("--rng {rng}")));
     lines.extend(
         LatentUpscaler::ALL
             .iter()
