@@ -4,7 +4,7 @@ use atelier_language::{self as language, tr};
 use eframe::egui::{DragAndDrop, Id, Label, Response, Sense, Ui};
 
 /// The texts of rows and headings whose settings can be an axis of a sheet, with the names of those.
-const AXES_OF_ROWS: [(&str, &str); 52] = [
+const AXES_OF_ROWS: [(&str, &str); 54] = [
     ("create-model", "model"),
     ("create-prompt-2", "words"),
     ("common-size", "size"),
@@ -35,6 +35,8 @@ const AXES_OF_ROWS: [(&str, &str); 52] = [
     ("create-clip-skip", "clip_skip"),
     ("create-image-cfg", "image_guidance"),
     ("create-skip-layers", "skip_layers.scale"),
+    ("create-skip-start", "skip_layers.start"),
+    ("create-skip-end", "skip_layers.end"),
     ("create-step-shift", "timestep_shift"),
     ("create-seamless", "seamless_x"),
     ("create-step-cache", "step_cache"),

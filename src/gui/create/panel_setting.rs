@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn every_row_of_the_panel_is_found_and_every_one_that_is_found_is_there() {
         /// Rows that stand beneath the one that switches them on.
-        const PARTS: [&str; 4] = ["create-amount", "create-tile-size", "create-tile-overlap", "create-skipped-layers"];
+        const PARTS: [&str; 6] =
+            ["create-amount", "create-tile-size", "create-tile-overlap", "create-skipped-layers", "create-skip-start", "create-skip-end"];
         /// What draws other rows, and the sections.
         const OTHERS: [&str; 4] = [
             include_str!("view/larger.rs"),

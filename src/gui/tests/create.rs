@@ -995,11 +995,20 @@ fn a_step_cache_and_skipped_layers_have_settings_of_their_own() {
         studio.press(Modifiers::NONE, Key::Enter);
         studio.harness.run_ok();
     }
+    for (field, text) in [("Skip start", "0.1"), ("Skip end", "0.7")] {
+        studio.harness.get_by_role_and_label(Role::SpinButton, field).focus();
+        studio.harness.run_ok();
+        studio.press(Modifiers::COMMAND, Key::A);
+        studio.harness.event(egui::Event::Text(text.into()));
+        studio.harness.run_ok();
+        studio.press(Modifiers::NONE, Key::Enter);
+    }
     studio.check("Reuse always");
     let recipe = studio.app().state.shared.next.recipe.clone();
     let cache = recipe.step_cache.unwrap();
     assert_eq!((cache.options_text().as_str(), cache.mask, cache.is_mask_static), ("Fn=4,threshold=0.25", vec![true, true, false], true));
-    assert_eq!(recipe.skip_layers.unwrap().layers, [4, 5]);
+    let skip = recipe.skip_layers.unwrap();
+    assert_eq!((skip.layers.as_slice(), skip.start, skip.end), (&[4, 5][..], 0.1, 0.7));
     studio.fill("Cache options", "speed=1");
     studio.press(Modifiers::NONE, Key::Enter);
     studio.harness.run_ok();

@@ -482,6 +482,9 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
                 skip.layers = numbers(text).map_err(|reason| sentence(&reason))?;
                 Ok(())
             });
+            let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
+            slider_row(ui, tr!("create-skip-start"), &mut skip.start, SHARE, &hundredth, tr!("create-part-of-the-steps-skip-start"));
+            slider_row(ui, tr!("create-skip-end"), &mut skip.end, SHARE, &hundredth, tr!("create-part-of-the-steps-skip-end"));
         }
     }
     if is_shown(FamilySetting::TimestepShift, recipe) {
