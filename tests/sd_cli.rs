@@ -195,6 +195,7 @@ fn of_tiny() -> Vec<String> {
         "--hires --hires-width 128 --hires-height 96 --hires-steps 3",
         "-W 256 -H 256 --vae-tiling --vae-relative-tile-size 0.5x0.5",
         "-W 256 -H 256 --vae-tiling --vae-tile-size 8x8 --vae-tile-overlap 0.25",
+        "-W 256 --vae-tiling --vae-tile-size 16x16",
     ];
     lines.extend(further.iter().chain(&OF_TRANSFORMERS).map(|line| (*line).to_owned()));
     lines

@@ -44,8 +44,7 @@ pub(crate) fn snapped((width, height): (u32, u32), size_multiple: u32) -> (u32, 
     (side(width), side(height))
 }
 
-/// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and
-/// the engine does not survive trying.
+/// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut.
 pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
     recipe.vae_tiling && can_be_tiled(recipe)
 }
@@ -60,9 +59,13 @@ pub(crate) fn vae_tile_side(recipe: &Recipe) -> u32 {
     recipe.vae_tile_size.unwrap_or(VAE_TILE) * PIXELS_OF_LATENT
 }
 
-/// True where a picture of this size in pixels is larger than one tile in both directions.
+/// True where a picture of this size in pixels is cut in tiles: where a side is longer than one, and
+/// each side at which it continues itself is. The engine divides by the overlap at such a side, which
+/// may be none of one tile.
 pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32)) -> bool {
-    width.min(height) > vae_tile_side(recipe)
+    let side = vae_tile_side(recipe);
+    let is_whole = |seamless: bool, length: u32| seamless && length <= side;
+    width.max(height) > side && !is_whole(recipe.seamless_x, width) && !is_whole(recipe.seamless_y, height)
 }
 
 /// Checks the size of a reference picture for a picture of this size.
@@ -117,6 +120,17 @@ mod tests {
         assert!(fits(16, 1, Family::QwenImage) && !fits(17, 1, Family::QwenImage) && fits(700, 1, Family::Pid));
         assert!(check_reference((700, 2), (1024, 1024), Family::Flux).is_ok());
         assert!(check_reference((u32::MAX, 1), (u32::MAX, u32::MAX), Family::Flux).is_err());
+    }
+
+    #[test]
+    fn a_panorama_is_cut_along_its_longer_side_and_a_seamless_side_is_none_of_a_tile() {
+        let recipe = Recipe { vae_tiling: true, vae_tile_size: Some(64), ..Recipe::default() };
+        let is_cut = |recipe: &Recipe, width, height| is_tiled(&Recipe { width, height, ..recipe.clone() });
+        let sizes = [(512, 512), (2048, 512), (512, 520), (256, 1024), (1024, 1024)];
+        assert_eq!(sizes.map(|(width, height)| is_cut(&recipe, width, height)), [false, true, true, true, true]);
+        let around = Recipe { seamless_x: true, ..recipe.clone() };
+        assert_eq!(sizes.map(|(width, height)| is_cut(&around, width, height)), [false, true, false, false, true]);
+        assert!(!is_cut(&Recipe { vae_tiling: false, ..recipe }, 2048, 512));
     }
 
     #[test]

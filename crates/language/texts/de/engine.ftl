@@ -97,7 +97,7 @@ engine-upscaled-by-lanczos-in = Mit Lanczos anstelle von { $upscaler } hochskali
 engine-this-model-is-given = dieses Modell erhält Bilder der ersten Größe
 engine-a-start-picture-has = ein Startbild hat noch keine Latents
 engine-the-noise-schedule-is = Der Rauschplan ist der von { $family }: { $schedule } ist für Stable Diffusion 1.5 und SDXL gemacht.
-engine-vae-tiling-is-off = VAE-Kacheln sind aus: Breite oder Höhe ist nicht größer als eine Kachel von { $side } Pixeln.
+engine-vae-tiling-is-off = VAE-Kacheln sind aus: Das Bild oder eine nahtlose Seite ist nicht größer als eine Kachel von { $side } Pixeln.
 engine-the-size-is-now = Die Größe ist jetzt { $width } x { $height }: Dieses Modell erzeugt Vielfache von { $size_multiple } Pixeln.
 engine-the-of-x-is =
     { $name ->

@@ -85,7 +85,7 @@ engine-upscaled-by-lanczos-in = { $upscaler }の代わりにLanczosでアップ�
 engine-this-model-is-given = このモデルには最初のサイズの画像が渡されます
 engine-a-start-picture-has = 開始画像にはまだ潜在表現がありません
 engine-the-noise-schedule-is = ノイズスケジュールは{ $family }自身のものです：{ $schedule }はStable Diffusion 1.5とSDXL用です。
-engine-vae-tiling-is-off = VAEタイルはオフです：幅または高さが{ $side }ピクセルのタイル1枚に収まります。
+engine-vae-tiling-is-off = VAEタイルはオフです：画像、または継ぎ目のない辺が{ $side }ピクセルのタイル1枚に収まります。
 engine-the-size-is-now = サイズは{ $width } x { $height }になりました：このモデルのサイズは{ $size_multiple }ピクセルの倍数です。
 engine-the-of-x-is =
     { $name ->
