@@ -57,6 +57,13 @@ impl Module {
         matches!(self, Self::ClipL | Self::ClipG | Self::T5 | Self::Llm)
     }
 
+    /// False of what the engine computes in one graph that it cuts nowhere (`mark_graph_cut`): none of
+    /// its layers can be streamed. A VAE's weights are small beside its numbers, which tiles make fit.
+    #[must_use]
+    pub const fn has_layers(self) -> bool {
+        !matches!(self, Self::Vae | Self::Controlnet | Self::Photomaker)
+    }
+
     /// The name in placement texts.
     #[must_use]
     pub const fn key(self) -> &'static str {

@@ -152,7 +152,7 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
 #[test]
 fn streaming_that_lacks_something_gets_it_with_one_click() {
     let mut studio = open_board(5);
-    assert!(!studio.sees("Set up streaming"));
+    assert!(!studio.sees("Set up streaming") && !studio.sees("VAE layers"), "it has none");
     studio.harness.get_by_label("Diffusion layers").click();
     studio.settle();
     assert!(studio.sees("Streaming layers has no effect"));
@@ -162,6 +162,19 @@ fn streaming_that_lacks_something_gets_it_with_one_click() {
     assert_eq!(studio.app().state.shared.next.recipe.placement.stream_layers, ModuleSet::DIFFUSION);
     assert!(!studio.sees("Set up streaming") && !studio.sees("Streaming layers has no effect"));
     studio.harness.check_accessibility();
+}
+
+#[test]
+fn streaming_of_what_has_no_layers_is_told_and_can_be_switched_off() {
+    let mut placement = placement_text("all=GPU0");
+    placement.stream_layers = "vae".parse().unwrap();
+    let settings = Settings { recipe: Recipe { placement, ..recipe() }, ..Settings::default() };
+    let mut studio = open_board_with(settings, machine(), 5);
+    assert!(studio.sees("Streaming layers has no effect: the VAE runs as a whole.") && !studio.sees("Set up streaming"));
+    studio.harness.get_by_label("VAE layers").click();
+    studio.settle();
+    assert_eq!(studio.app().state.shared.next.recipe.placement.stream_layers, ModuleSet::NONE);
+    assert!(!studio.sees("VAE layers") && !studio.sees("Streaming layers has no effect"));
 }
 
 #[test]

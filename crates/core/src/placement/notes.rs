@@ -44,6 +44,8 @@ fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Optio
     let name = &runs_on.name;
     Some(if runs_on.kind == DeviceKind::Cpu {
         tr!("core-streaming-layers-has-no-effect-the-runs-on", noun = module.noun(), name)
+    } else if !module.has_layers() {
+        tr!("core-streaming-layers-has-no-effect-the", noun = module.noun())
     } else if !is_in_ram(&assignment.weights, devices) {
         let place = match &assignment.weights {
             WeightLocation::Device(device) => tr!("core-live-on", device),
@@ -51,8 +53,6 @@ fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Optio
         };
         let (noun, key) = (module.noun(), module.key());
         tr!("core-streaming-layers-has-no-effect-the-weights-of", noun, place, key)
-    } else if matches!(module, Module::Controlnet | Module::Photomaker) {
-        tr!("core-streaming-layers-has-no-effect-the", noun = module.noun())
     } else if placement.budgets.bytes(runs_on).is_none() {
         tr!("core-streaming-layers-has-no", name)
     } else {
@@ -143,7 +143,7 @@ mod tests {
         for (backend, params, max_vram, stream) in [
             ("", "", "", ""),
             ("", "diffusion=cpu", "cuda0=6", "diffusion"),
-            ("", "cpu", "6", "diffusion,te,vae"),
+            ("", "cpu", "6", "diffusion,te"),
             ("", "te=cpu", "-1", ""),
             ("te=cpu", "diffusion=cpu,vae=cpu", "6", ""),
         ] {
@@ -170,7 +170,8 @@ mod tests {
         let notes = notes_of("", "diffusion=cpu,te=disk", "6", "diffusion,te.t5,te.llm,vae,controlnet");
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("of the text encoder are read from the disk") && notes[0].contains("te.llm=cpu"), "{notes:?}");
-        assert!(notes[1].contains("of the VAE live on CUDA0"), "{notes:?}");
+        assert_eq!(notes[1], "Streaming layers has no effect: the VAE runs as a whole.");
+        assert_eq!(notes_of("", "cpu", "6", "vae"), notes[1..].to_vec(), "wherever its weights live");
     }
 
     #[test]

@@ -15,7 +15,7 @@ impl Placement {
     pub fn with_needs_of_streaming(&self, devices: &[Device]) -> Option<Self> {
         let processor = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;
         let mut with = self.clone();
-        for module in self.stream_layers.iter() {
+        for module in self.stream_layers.iter().filter(|module| module.has_layers()) {
             let assignment = self.assignment(module);
             let Some(runs_on) = find(&assignment.runs_on, devices).filter(|device| device.kind != DeviceKind::Cpu) else { continue };
             if !is_in_ram(&assignment.weights, devices) {
@@ -69,5 +69,6 @@ mod tests {
         assert_eq!(completed("", "", "", ""), None);
         assert_eq!(completed("", "diffusion=cpu", "6", "diffusion"), None);
         assert_eq!(completed("cpu", "", "", "diffusion"), None);
+        assert_eq!(completed("", "", "", "vae"), None);
     }
 }

@@ -87,7 +87,10 @@ fn streaming(ui: &mut Ui, text: &mut PlacementText) {
         (tr!("devices-text-encoder-layers"), &Module::ENCODERS),
         (tr!("devices-vae-layers"), &[Module::Vae]),
     ];
-    for (name, modules) in groups {
+    // What has no layers is there to be switched off.
+    let is_shown = |modules: &[Module]| modules.iter().any(|module| module.has_layers() || text.stream_layers.contains(*module));
+    let shown: Vec<_> = groups.into_iter().filter(|(_, modules)| is_shown(modules)).collect();
+    for (name, modules) in shown {
         let mut is_on = modules.iter().any(|module| text.stream_layers.contains(*module));
         let hover = tr!("devices-keep-part-of-these");
         if ui.checkbox(&mut is_on, name).on_hover_text(hover).changed() {
