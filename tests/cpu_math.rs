@@ -13,7 +13,7 @@ use atelier_core::processor::{CPU_LEVEL_VARIABLE, CpuLevel, is_detected};
 use atelier_core::recipe::{FileRole, ModelFiles};
 use atelier_library::{BUILTIN_VARIABLE, Builtin};
 use atelier_media::read_metadata;
-use support::{distance, files, folder};
+use support::{distance, files, folder, psnr};
 use testkit::adapters::{AdapterKind, zimage};
 use testkit::{families, tiny};
 
@@ -139,11 +139,6 @@ fn quantised_files(name: &str) -> ModelFiles {
     let options = tiny::Options { format: tiny::Format::GgufQ8, ..tiny::Options::default() };
     let tiny::TinyFiles { diffusion, llm, taesd } = tiny::zimage(&folder(name), &options).unwrap();
     [(FileRole::Diffusion, diffusion), (FileRole::Llm, llm), (FileRole::Taesd, taesd)].into_iter().collect()
-}
-
-/// Signal to noise of a picture against another one, in decibels.
-fn psnr(a: &[u8], b: &[u8]) -> f64 {
-    20.0 * (255.0 / distance(a, b)).log10()
 }
 
 /// Products in eight bits have an error of half a hundredth, that of the engine's own.

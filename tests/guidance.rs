@@ -9,8 +9,9 @@ use std::io;
 use std::path::Path;
 
 use atelier_core::recipe::{CacheMode, ModelFiles, Recipe, SkipLayers, StepCache};
+use atelier_engine::End;
 use support::engine::{Engine, Said};
-use support::{folder, recipe};
+use support::{folder, psnr, recipe};
 use testkit::families::{self, Part};
 
 /// More steps than a cache computes in any case.
@@ -116,6 +117,31 @@ fn step_caches_make_pictures_of_the_models_that_they_are_for_and_are_told_elsewh
             assert_eq!(said.pixels().to_vec() == base, !is_for_it, "{mode}, UNet: {is_unet}");
             assert_eq!(engine.run(&cached).pixels(), said.pixels(), "the same again: {mode}");
         }
+    }
+}
+
+#[test]
+#[ignore = "prints the table of docs/measured-settings.md, on a quiet machine"]
+fn what_step_caches_gain_and_cost() {
+    let engine = Engine::start();
+    let models = [recipe(), Recipe { files: unet("gains"), ..recipe() }];
+    // The least seconds of denoising of three pictures, and the picture.
+    let made = |recipe: &Recipe| {
+        let runs = [(); 3].map(|()| engine.run(recipe));
+        let secs = runs.iter().map(|said| if let End::Done { timings, .. } = said.end() { timings.denoise_secs } else { f64::INFINITY });
+        (runs[0].pixels().to_vec(), secs.fold(f64::INFINITY, f64::min), notes(&runs[0]))
+    };
+    println!("| | tiny Z-Image, 8 steps | 20 steps | tiny SD1.5, 8 steps | 20 steps |");
+    println!("|---|---|---|---|---|");
+    for mode in CacheMode::ALL {
+        let mut cells = Vec::new();
+        for plain in models.iter().flat_map(|plain| [8, 20].map(|steps| Recipe { steps, ..plain.clone() })) {
+            let (whole, all_secs, _) = made(&plain);
+            let (pixels, secs, told) = made(&Recipe { step_cache: Some(StepCache::of(*mode)), ..plain });
+            let likeness = if pixels == whole { "same".to_owned() } else { format!("{:.1} dB", psnr(&whole, &pixels)) };
+            cells.push(if told.is_empty() { format!("{likeness}, {:.2}", secs / all_secs) } else { "no use, told".to_owned() });
+        }
+        println!("| {} | {} |", mode.label(), cells.join(" | "));
     }
 }
 

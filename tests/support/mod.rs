@@ -96,6 +96,11 @@ pub(crate) fn distance(a: &[u8], b: &[u8]) -> f64 {
     (sum / a.len() as f64).sqrt()
 }
 
+/// Signal to noise of a picture against another one, in decibels.
+pub(crate) fn psnr(a: &[u8], b: &[u8]) -> f64 {
+    20.0 * (255.0 / distance(a, b)).log10()
+}
+
 /// Memory of this process that is in RAM, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
