@@ -7,6 +7,7 @@
 
 pub(crate) mod key;
 mod line;
+mod sd_cpp;
 
 use std::fmt;
 use std::path::Path;
@@ -148,6 +149,9 @@ impl Parameters {
         }
         if !recipe.guidance_ranges.is_empty() {
             self.push(key::CFG_RANGES, list(&recipe.guidance_ranges));
+        }
+        if let Some(json) = sd_cpp::json_of(recipe) {
+            self.push(key::SDCPP, json);
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) const SKIP_LAYER_START: &str = "Skip layer start";
 pub(crate) const SKIP_LAYER_END: &str = "Skip layer end";
 pub(crate) const EXTRA_SAMPLE_ARGS: &str = "Extra sample args";
 pub(crate) const CUSTOM_SIGMAS: &str = "Custom Sigmas";
+/// sd-cli's, whose value is JSON.
+pub(crate) const SDCPP: &str = "SDCPP";
 /// A unit of ControlNet, whose value is pairs.
 pub(crate) const CONTROLNET: &str = "ControlNet 0";
 pub(crate) const UNIT_MODULE: &str = "Module";

@@ -44,7 +44,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     // A1111, Forge and sd-cli take tags out before they read brackets: there a LoRA acts in all steps.
     let is_ours = version.as_deref().is_some_and(is_version_of_ours);
     let is_sd_cli = version.as_deref() == Some(SD_CLI);
-    let engine = if is_sd_cli { pairs.take("SDCPP", sd_cpp::read).unwrap_or_default() } else { SdCpp::default() };
+    let engine = if is_sd_cli || is_ours { pairs.take(key::SDCPP, sd_cpp::read).unwrap_or_default() } else { SdCpp::default() };
     let (prompt, hypernetworks) = if is_ours { (prompt, Vec::new()) } else { take_hypernetworks(&prompt) };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What sd-cli writes behind its pairs (`SDCPP`): JSON with the settings that they have no key for.
+//! What sd-cli writes behind its pairs (`SDCPP`), and Atelier among its own: JSON with the settings
+//! that they have no key for.
 
 use atelier_core::recipe::{CacheMode, Recipe, StepCache};
 use serde_json::{Map, Value};

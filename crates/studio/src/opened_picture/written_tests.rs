@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::recipe::{
-    FileRole, GuidanceRange, Hires, LatentUpscaler, Lora, LoraStrengths, PartialRecipe, PictureInfo, Recipe, Rng, Sampler, Scheduler, Seed,
-    SeedBlend, SkipLayers, Upscale,
+    CacheMode, FileRole, GuidanceRange, Hires, LatentUpscaler, Lora, LoraStrengths, PartialRecipe, PictureInfo, Recipe, Rng, Sampler,
+    Scheduler, Seed, SeedBlend, SkipLayers, StepCache, Upscale,
 };
 use atelier_library::{Availability, CardFile, ModelCard, ModelKind, Role};
 use atelier_media::a1111::{Parameters, format};
@@ -96,6 +96,21 @@ fn second_pass() -> impl Strategy<Value = Hires> {
     })
 }
 
+/// Step cache, timestep shift, and the side and the overlap of VAE tiles.
+fn engines() -> impl Strategy<Value = Recipe> {
+    let cache = (select(CacheMode::ALL), option::of(0.0..=1.0_f32), vec(any::<bool>(), 0..4), any::<bool>());
+    let cache = cache.prop_map(|(mode, threshold, mask, is_mask_static)| {
+        let options = threshold.map(|threshold| ("threshold".to_owned(), threshold)).into_iter().collect();
+        StepCache { mode, options, mask, is_mask_static }
+    });
+    // The usual overlap is told as none.
+    let tiles = option::of((option::of(4..=512_u32), option::of(0.0..0.5_f32)));
+    (option::of(cache), option::of(1..=1000_u32), tiles).prop_map(|(step_cache, timestep_shift, tiles)| {
+        let (vae_tile_size, vae_tile_overlap) = tiles.unwrap_or_default();
+        Recipe { step_cache, timestep_shift, vae_tiling: tiles.is_some(), vae_tile_size, vae_tile_overlap, ..Recipe::default() }
+    })
+}
+
 fn seed() -> impl Strategy<Value = Seed> {
     prop_oneof![any::<u64>(), Just(u64::MAX), Just(1_u64 << 63)].prop_map(Seed)
 }
@@ -106,7 +121,7 @@ fn recipes() -> impl Strategy<Value = Recipe> {
     let strengths = (-2.0..=2.0_f32, -2.0..=2.0_f32).prop_map(|(strength, encoder)| LoraStrengths::new(strength, encoder));
     let texts = (words(), prop_oneof![Just(String::new()), words()]);
     let added = (option::of(second_pass()), option::of(strengths));
-    (texts, noise, sampled(), guided(), added).prop_map(|(texts, noise, sampled, guided, (hires, lora))| {
+    (texts, noise, sampled(), guided(), engines(), added).prop_map(|(texts, noise, sampled, guided, engine, (hires, lora))| {
         let (seed, words_seed, seed_blend, rng, sampler_rng) = noise;
         Recipe {
             prompt: texts.0,
@@ -123,6 +138,11 @@ fn recipes() -> impl Strategy<Value = Recipe> {
             sampler_arguments: guided.sampler_arguments,
             seamless_x: guided.seamless_x,
             seamless_y: guided.seamless_y,
+            step_cache: engine.step_cache,
+            timestep_shift: engine.timestep_shift,
+            vae_tiling: engine.vae_tiling,
+            vae_tile_size: engine.vae_tile_size,
+            vae_tile_overlap: engine.vae_tile_overlap,
             hires,
             loras: lora.map(|strengths| Lora::with_strengths(INK.into(), strengths)).into_iter().collect(),
             ..sampled
