@@ -793,6 +793,7 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
         ("scm mask", "Step cache"),
         ("v-pred", "Prediction"),
         ("SLG", "Skip layers"),
+        ("skip layer end", "Skip layers"),
         ("hires sigmas", "Upscale"),
         ("soft edge line art", "Guides"),
         ("text encoder weight", "LoRAs"),
