@@ -84,7 +84,8 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     Some(tr!("core-the-budget-of-saves", name, modules))
 }
 
-/// The engine cuts no graphs of these modules.
+/// The engine cuts no graphs of these modules. Nor those of the VAE, for which tiles are offered: every
+/// budget would have this note.
 fn unbudgeted(placement: &Placement, in_use: &[Module], device: &Device) -> Option<String> {
     placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
     let runs_here = |module: &&Module| placement.assignment(**module).runs_on == device.name;
