@@ -8,7 +8,7 @@ mod support;
 use std::io;
 use std::path::Path;
 
-use atelier_core::recipe::{CacheMode, ModelFiles, Recipe, SkipLayers, StepCache};
+use atelier_core::recipe::{CacheMode, ModelFiles, Recipe, Sampler, SkipLayers, StepCache};
 use atelier_engine::End;
 use support::engine::{Engine, Said};
 use support::{folder, psnr, recipe};
@@ -178,6 +178,7 @@ fn branches_and_finished_drafts_are_the_picture_made_at_once() {
         (Recipe { sampler_arguments: "apg_eta=0.2,apg_norm_threshold=0.5".into(), ..plain.clone() }, None),
         (Recipe { sampler_arguments: "apg_eta=0.2, apg_momentum=0.5".into(), ..plain.clone() }, Some("APG's momentum")),
         (Recipe { sampler_arguments: "apg_eta=0.2,apg_momentum=0".into(), ..plain.clone() }, None),
+        (Recipe { sampler: Some(Sampler::Lcm), sampler_arguments: "noise_scale_end=0.2".into(), ..plain.clone() }, None),
         (Recipe { step_cache: Some(StepCache::of(CacheMode::EasyCache)), ..plain.clone() }, Some("a step cache")),
         (Recipe { step_cache: Some(StepCache::of(CacheMode::Spectrum)), ..plain }, Some("a step cache")),
     ] {

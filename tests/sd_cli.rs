@@ -37,13 +37,18 @@ const NOT_COMPARED: [(&str, &str); 5] = [
 // Lines of the models in `groups`; words of capital letters stand for paths (`Paths`).
 
 /// What samples, loads and tiles, with a transformer that is a flow.
-const OF_TRANSFORMERS: [&str; 29] = [
+const OF_TRANSFORMERS: [&str; 34] = [
     "--eta 0.5 --sampling-method euler_a",
     "--flow-shift 2",
     "--sampler-rng cpu --sampling-method euler_a",
     "--sigmas 1,0.6,0.3,0",
     "--extra-sample-args apg_eta=0.2,apg_norm_threshold=0.5 --cfg-scale 3",
     "--extra-sample-args apg_eta=0.2,apg_momentum=-0.5 --cfg-scale 3",
+    "--extra-sample-args apg_eta=0.2,apg_norm_threshold=0.5,apg_norm_threshold_smoothing=0.5 --cfg-scale 3",
+    "--extra-sample-args noise_clip_std=1.5 --sampling-method lcm",
+    "--extra-sample-args noise_scale_start=1,noise_scale_end=0.2 --sampling-method lcm",
+    "--extra-sample-args gamma=1.5 --sampling-method euler_ge",
+    "--extra-sample-args max_shift=3,base_shift=0.5,terminal=0.2,stretch=1 --scheduler ltx2",
     "--circular",
     "--circularx",
     "--circulary",
