@@ -293,6 +293,20 @@ fn generate_adds_what_streaming_lacks_and_says_so() {
 }
 
 #[test]
+fn what_was_copied_is_printed_where_it_is_asked_for_and_a_vae_is_not_streamed() {
+    let home = tempfile::tempdir().unwrap();
+    let of = |more: &[&str]| generate_on(home.path(), "CARD:4", &[&["--params-backend", "cpu", "--max-vram", "1"][..], more].concat());
+    let (output, _) = of(&["--stream-layers", "diffusion,te", "--stream-profile"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    for module in ["diffusion module", "text encoder", "VAE"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("Weights of the {module}: ")) && line.contains(" waited")), "{said}");
+    }
+    let (output, notes) = of(&["--stream-layers", "vae"]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(notes, "Streaming layers has no effect: the VAE runs as a whole.");
+}
+
+#[test]
 fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     let home = tempfile::tempdir().unwrap();
     let generate = |devices: &str| {
