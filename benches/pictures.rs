@@ -120,8 +120,8 @@ fn main() -> Outcome<()> {
     }
     #[cfg(target_os = "linux")]
     if arguments.iter().any(|argument| argument == "--loading") {
-        let file = value("--file").map_or_else(|| testkit::sd15_cached(&folder), |file| Ok(PathBuf::from(file)))?;
-        return loading::measure(&file, rounds.unwrap_or(3));
+        let files = value("--file").map_or_else(|| loading::files(&folder).map(Vec::from), |file| Ok(vec![PathBuf::from(file)]))?;
+        return loading::measure(&files, rounds.unwrap_or(3));
     }
     if arguments.iter().any(|argument| argument == "--live") {
         return live::measure(rounds.unwrap_or(12));
