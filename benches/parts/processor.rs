@@ -125,7 +125,8 @@ pub(super) fn measure(python: Option<PathBuf>, folder: &Path, rounds: usize, thr
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let threads: Vec<u32> = threads.map_or_else(|| (1..=cores.min(2)).collect(), |threads| vec![threads]);
     let mut bench = Bench::new(python.or_else(|| std::env::var_os("ATELIER_PYTHON").map(PathBuf::from)), folder)?;
-    for round in 1..=rounds {
+    // A fault late in an hour's work does not take the tables away.
+    let outcome = (1..=rounds).try_for_each(|round| {
         for &threads in &threads {
             eprintln!("round {round} of {rounds}, {} ...", in_words(threads));
             bench.operations(&operations, threads)?;
@@ -133,8 +134,8 @@ pub(super) fn measure(python: Option<PathBuf>, folder: &Path, rounds: usize, thr
                 bench.part(part, threads)?;
             }
         }
-        bench.products_in_int8(&quantised)?;
-    }
+        bench.products_in_int8(&quantised)
+    });
     bench.print_peaks();
     let (times, rates): (Vec<_>, Vec<_>) = operations.iter().copied().partition(|row| row.starts_with("attention"));
     for &threads in &threads {
@@ -146,7 +147,7 @@ pub(super) fn measure(python: Option<PathBuf>, folder: &Path, rounds: usize, thr
     for part in &parts {
         bench.print_memory(part, threads.first().copied().unwrap_or(1));
     }
-    Ok(())
+    outcome
 }
 
 fn in_words(threads: u32) -> String {
@@ -303,6 +304,7 @@ impl Bench {
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let Some((row, value)) = line.split_once('\t') else { continue };
             let Some(value) = value.parse::<f64>().ok().filter(|value| value.is_finite()) else { continue };
+            eprintln!("{column}, {}: {row} {}", in_words(threads), cell(Some(value)));
             self.table.entry((threads, row.to_owned(), column.to_owned())).or_default().push(value);
         }
         Ok(())
@@ -338,9 +340,7 @@ impl Bench {
         if rows.is_empty() {
             return;
         }
-        let ours = OURS.iter().map(|ours| ours.column).chain(OURS_INT8.iter().copied());
-        let theirs = PEERS.iter().flat_map(|peer| peer.columns).map(|(column, _)| *column);
-        let columns: Vec<&str> = std::iter::once(ENGINE).chain(ours).chain(theirs).collect();
+        let columns = columns();
         let measured = |row: &&str| {
             let cells: Vec<String> = columns.iter().map(|column| cell(self.in_row(threads, row, column))).collect();
             format!("| {row} | {} |", cells.join(" | "))
@@ -356,11 +356,11 @@ impl Bench {
                 self.quickest(threads, row, columns).filter(|_| is_rate(row)).map(|rate| format!("{:.0} %", 100.0 * rate / peak))
             };
             let ratios = RATIOS.map(|it| ratio(it).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")));
-            // No peak is known of AMX's tiles.
-            let shares = [OURS_F32, &["bf16"]].map(|columns| share(columns).unwrap_or_else(|| "-".to_owned()));
+            let shares = [OURS_F32, &["bf16"], &["AMX"]].map(|columns| share(columns).unwrap_or_else(|| "-".to_owned()));
             format!("| {row} | {} | {} |", ratios.join(" | "), shares.join(" | "))
         };
-        let titles: Vec<&str> = RATIOS.iter().map(|(title, ..)| *title).chain(["f32 of the peak", "bf16 of the peak"]).collect();
+        let titles: Vec<&str> =
+            RATIOS.iter().map(|(title, ..)| *title).chain(["f32 of the peak", "bf16 of the peak", "AMX of the peak"]).collect();
         print_table(&format!("ours / theirs, {}", in_words(threads)), &titles, &rows.iter().map(compared).collect::<Vec<_>>());
     }
 
@@ -380,13 +380,20 @@ impl Bench {
     }
 
     fn print_memory(&self, part: &str, threads: u32) {
-        let ours = self.ours.iter().map(|ours| ours.column);
-        let peaks = std::iter::once(ENGINE)
-            .chain(ours)
-            .chain(OURS_INT8.iter().copied())
-            .filter_map(|column| Some(format!("{column} {:.0}", self.get(threads, &format!("{part} {PEAK}"), column)? / 1e6)));
-        println!("most memory, {part}, MB: {}", peaks.collect::<Vec<_>>().join(", "));
+        let row = format!("{part} {PEAK}");
+        let peaks = columns().into_iter().filter_map(|column| Some(format!("{column} {:.0}", self.get(threads, &row, column)? / 1e6)));
+        let peaks: Vec<String> = peaks.collect();
+        if !peaks.is_empty() {
+            println!("most memory, {part}, MB: {}", peaks.join(", "));
+        }
     }
+}
+
+/// Columns of the tables, measured or not.
+fn columns() -> Vec<&'static str> {
+    let ours = OURS.iter().map(|ours| ours.column).chain(OURS_INT8.iter().copied());
+    let theirs = PEERS.iter().flat_map(|peer| peer.columns).map(|(column, _)| *column);
+    std::iter::once(ENGINE).chain(ours).chain(theirs).collect()
 }
 
 /// The name that the kernels' program has for a product with weights in `Q8_0`.

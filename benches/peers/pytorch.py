@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import stable_diffusion
-from timing import best
+from timing import best, tell
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools/builtin-model"))
 import model as builtin  # noqa: E402
@@ -77,7 +77,7 @@ def main():
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[sys.argv[1]]
     layout = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}[sys.argv[2]]
     for row in sys.argv[4:]:
-        print(f"{row}\t{measure(row, dtype, layout, threads)}", flush=True)
+        tell(row, measure(row, dtype, layout, threads))
 
 
 main()

@@ -13,7 +13,7 @@ import sys
 import numpy
 
 from graph import make
-from timing import best
+from timing import best, tell
 
 
 def openvino_runner(path: pathlib.Path, precision: str, threads: int):
@@ -75,7 +75,7 @@ def main():
         is_openvino = runtime == "openvino"
         run = openvino_runner(path, precision, int(threads)) if is_openvino else onnxruntime_runner(path, int(threads))
         if run is not None:
-            print(f"{row}\t{in_unit(row, best(run, int(threads)))}", flush=True)
+            tell(row, in_unit(row, best(run, int(threads))))
 
 
 main()

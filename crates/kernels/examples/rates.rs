@@ -74,6 +74,7 @@ fn peak(level: Level) -> f64 {
     use std::mem::transmute;
     const ROUNDS: usize = 10_000_000;
     const SUMS: usize = 12;
+    const TILE_ROUNDS: usize = 1_000_000;
 
     #[target_feature(enable = "avx2,fma")]
     fn avx2() {
@@ -109,23 +110,73 @@ fn peak(level: Level) -> f64 {
         }
         black_box(sums);
     }
-    let (lanes, work): (usize, fn()) = match level {
-        Level::Avx2 => (8, || {
+    let (products, work): (usize, fn()) = match level {
+        Level::Avx2 => (ROUNDS * SUMS * 8, || {
             // SAFETY: the level's kernels are there, so its instructions are.
             unsafe { avx2() }
         }),
-        Level::Avx512 => (16, || {
+        Level::Avx512 => (ROUNDS * SUMS * 16, || {
             // SAFETY: the level's kernels are there, so its instructions are.
             unsafe { avx512() }
         }),
-        Level::Avx512Bf16 => (32, || {
+        Level::Avx512Bf16 => (ROUNDS * SUMS * 32, || {
             // SAFETY: the level's kernels are there, so its instructions are.
             unsafe { avx512_bf16() }
         }),
-        // Tile registers need assembly.
-        Level::Scalar | Level::Neon | Level::AmxBf16 => return f64::NAN,
+        Level::AmxBf16 => (TILE_ROUNDS * TILE_PRODUCTS, || {
+            // SAFETY: the level's kernels are there, so its instructions are, and the process may use them.
+            unsafe { multiply_tiles(TILE_ROUNDS) }
+        }),
+        Level::Scalar | Level::Neon => return f64::NAN,
     };
-    2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(1, |_| work())
+    2e-9 * products as f64 / best(1, |_| work())
+}
+
+/// Products of a round of [`multiply_tiles`]: four of 16 rows by 16 columns, 32 deep.
+#[cfg(target_arch = "x86_64")]
+const TILE_PRODUCTS: usize = 4 * 16 * 16 * 32;
+
+/// Multiplies zeros in the tile registers, so many times.
+///
+/// # Safety
+/// The processor has AMX-BF16, and the process may use it.
+#[cfg(target_arch = "x86_64")]
+unsafe fn multiply_tiles(rounds: usize) {
+    /// Shapes of the registers: palette 1, and of each the bytes of a row and the rows.
+    #[repr(align(64))]
+    struct Shapes([u8; 64]);
+    let mut shapes = Shapes([0; 64]);
+    shapes.0[0] = 1;
+    for register in 0..8 {
+        shapes.0[16 + 2 * register] = 64;
+        shapes.0[48 + register] = 16;
+    }
+    // SAFETY: as the caller promises; memory is only read.
+    unsafe {
+        std::arch::asm!(
+            "ldtilecfg [{shapes}]",
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            "tilezero tmm4",
+            "tilezero tmm5",
+            "tilezero tmm6",
+            "tilezero tmm7",
+            "2:",
+            "tdpbf16ps tmm0, tmm4, tmm6",
+            "tdpbf16ps tmm1, tmm4, tmm7",
+            "tdpbf16ps tmm2, tmm5, tmm6",
+            "tdpbf16ps tmm3, tmm5, tmm7",
+            "dec {rounds}",
+            "jnz 2b",
+            "tilerelease",
+            shapes = in(reg) &raw const shapes,
+            rounds = inout(reg) rounds => _,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _, out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly),
+        );
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
