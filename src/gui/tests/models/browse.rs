@@ -3,7 +3,7 @@
 use super::*;
 use crate::gui::models::ModelCard;
 use atelier_core::time::{ClassRate, DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
-use atelier_engine::{MeasuredDevice, MeasuredRates, Query};
+use atelier_engine::{MeasuredDevice, MeasuredRates, NextQuery, Query};
 
 #[test]
 fn a_search_and_filters_leave_what_they_ask_for() {
@@ -150,6 +150,39 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.until("the small machine", |app| app.state.models.predictions["aurora"].level == FitLevel::TooBig);
     assert!(studio.sees(" of memory are missing."));
     studio.harness.check_accessibility();
+}
+
+/// Scrolling past cards asks nothing.
+#[test]
+fn a_card_is_asked_about_once_it_has_stood_for_a_fifth_of_a_second() {
+    let home = home();
+    install(home.path(), "aurora");
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    let queries = studio.port.queries();
+    let next_asked = || loop {
+        match queries.next_within(Some(Duration::ZERO)) {
+            NextQuery::Query(Query::Estimate(recipe), _) => break Some(recipe),
+            NextQuery::Query(..) | NextQuery::Look => {}
+            NextQuery::Timeout | NextQuery::Closed => break None,
+        }
+    };
+    studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16)]));
+    studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.visible.1 > 0);
+    studio.settle();
+    let recipe = next_asked().unwrap();
+    studio.port.send(Event::Estimated { recipe, estimate: Ok(board::estimate(5)) });
+    studio.until("the answer", |app| app.state.models.predictions.contains_key("aurora"));
+    assert!(next_asked().is_none());
+    // As for a card that has just come.
+    let asked = &mut studio.app_mut().state.models.fit_queries;
+    asked.forget_answers();
+    asked.standing.reset();
+    let begin_secs = studio.harness.ctx.input(|input| input.time) + 1.0;
+    for (secs, is_asked) in [(0.0, false), (0.1, false), (0.19, false), (0.21, true)] {
+        studio.harness.input_mut().time = Some(begin_secs + secs);
+        studio.harness.step();
+        assert_eq!(next_asked().is_some(), is_asked, "after {secs} s");
+    }
 }
 
 /// A processor of a tenth of a million million operations a second.
