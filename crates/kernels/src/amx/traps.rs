@@ -1,9 +1,9 @@
-//! The assembly of products of tiles on a processor without tile registers: each of its
-//! instructions is trapped, decoded and emulated.
+//! The assembly of products of tiles, and dot products of AVX-VNNI, on a processor without them: each
+//! of these instructions is trapped, decoded and emulated.
 //!
-//! Such a processor raises #UD, which Linux sends as SIGILL. The handler does to `TileRegisters`
-//! what the instruction does to the processor's and steps over it. So loops, addresses, operands
-//! and encodings are those that a processor with tile registers executes.
+//! Such a processor raises #UD, which Linux sends as SIGILL. The handler does to `TileRegisters`, or
+//! to the thread's vector registers, what the instruction does to the processor's and steps over it.
+//! So loops, addresses, operands and encodings are those that a processor with them executes.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -11,6 +11,7 @@ use std::sync::Once;
 
 use super::emulation::TileRegisters;
 use super::tile_product::Configuration;
+use crate::int8::emulation::{VECTOR_BYTES, VectorRegisters};
 
 thread_local! {
     static REGISTERS: RefCell<TileRegisters> = const { RefCell::new(TileRegisters::new()) };
@@ -59,58 +60,100 @@ const GENERAL: [usize; 16] = [13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6,
 const INSTRUCTION_POINTER: usize = 16;
 /// Bytes before `gregs` in `ucontext_t`: flags, link, stack.
 const BEFORE_GENERAL: usize = 8 + 8 + 24;
+/// General registers there; the address of the vector registers follows.
+const GENERAL_COUNT: usize = 23;
 
 /// Emulates the instruction that raised SIGILL. A panic here ends the process.
 unsafe extern "C" fn emulate(_: c_int, _: *mut c_void, context: *mut c_void) {
-    // SAFETY: Linux hands over a `ucontext_t` with 23 registers; the instruction pointer points to
-    // an instruction.
-    let (general, code) = unsafe {
-        let general = &mut *context.cast::<u8>().add(BEFORE_GENERAL).cast::<[u64; 23]>();
+    // SAFETY: Linux hands over a `ucontext_t` with 23 registers and the address of the others; the
+    // instruction pointer points to an instruction.
+    let (general, vectors, code) = unsafe {
+        let general = context.cast::<u8>().add(BEFORE_GENERAL).cast::<[u64; GENERAL_COUNT]>();
+        let vectors = VectorRegisters::new(general.add(1).cast::<*mut u8>().read());
+        let general = &mut *general;
         let code = general[INSTRUCTION_POINTER] as *const u8;
-        (general, code)
+        (general, vectors, code)
     };
     // SAFETY: no instruction is shorter than what is read of it.
-    let length = unsafe { execute(code, |register| general[GENERAL[register]] as usize) };
+    let length = unsafe { execute(code, |register| general[GENERAL[register]] as usize, &vectors) };
     general[INSTRUCTION_POINTER] += length as u64;
 }
 
-/// Executes one instruction of AMX (SDM volume 2, "Instruction format", and the instructions'
-/// pages); returns its length in bytes.
+/// Executes one instruction of AMX or AVX-VNNI (SDM volume 2, "Instruction format", and the
+/// instructions' pages); returns its length in bytes.
 ///
 /// # Safety
 /// `code` is an instruction whose operands are valid.
-unsafe fn execute(code: *const u8, general: impl Fn(usize) -> usize) -> usize {
+unsafe fn execute(code: *const u8, general: impl Fn(usize) -> usize, vectors: &VectorRegisters) -> usize {
     // SAFETY: as the caller promises.
     let byte = |at: usize| unsafe { code.add(at).read() };
     let (first, second, opcode, operands) = (byte(1), byte(2), byte(3), byte(4));
     assert_eq!((byte(0), first & 0x1F), (0xC4, 2), "neither VEX with three bytes nor the map 0F38");
-    assert_eq!(second & 0x84, 0, "W1 or 256 bits");
     let prefix = second & 3;
-    let [extends_index, extends_base] = [6, 5].map(|bit| if first >> bit & 1 == 0 { 8 } else { 0 });
-    assert_eq!(first >> 7, 1, "tile register above 7");
+    let [extends_register, extends_index, extends_base] = [7, 6, 5].map(|bit| if first >> bit & 1 == 0 { 8 } else { 0 });
     let (register, other, third) = (operands >> 3 & 7, operands & 7, !(second >> 3) & 15);
     let [register, other, third] = [register, other, third].map(usize::from);
-    if operands >> 6 == 3 {
-        REGISTERS.with_borrow_mut(|registers| match (opcode, prefix) {
-            (0x49, 0) => registers.release(),
-            (0x49, 3) => {
+    let is_in_memory = operands >> 6 != 3;
+    let (length, address, stride) = if is_in_memory {
+        // SAFETY: as the caller promises.
+        unsafe { memory(code, general, extends_index, extends_base) }
+    } else {
+        (5, std::ptr::null_mut(), 0)
+    };
+    // VPDPBUSD, 256 bits wide.
+    if (opcode, prefix, second & 0x84) == (0x50, 1, 0x04) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let signed = if is_in_memory {
+                address.add(stride).cast::<[u8; VECTOR_BYTES]>().read_unaligned()
+            } else {
+                vectors.read(other | extends_base)
+            };
+            vectors.add_products(register | extends_register, third, &signed);
+        }
+        return length;
+    }
+    assert_eq!(second & 0x84, 0, "W1 or 256 bits");
+    assert_eq!(extends_register, 0, "tile register above 7");
+    if is_in_memory {
+        assert_eq!(third, 0, "unused operand");
+    }
+    // SAFETY: as the caller promises.
+    REGISTERS.with_borrow_mut(|registers| unsafe {
+        match (opcode, prefix, is_in_memory) {
+            (0x49, 0, false) => registers.release(),
+            (0x49, 3, false) => {
                 assert_eq!((other, third), (0, 0), "unused operands");
                 registers.zero(register);
             }
-            (0x5C, 2) => registers.multiply(register, other, third),
-            (0x5E, 3) => registers.multiply_int8(register, other, third),
+            (0x5C, 2, false) => registers.multiply(register, other, third),
+            (0x5E, 3, false) => registers.multiply_int8(register, other, third),
+            (0x49, 0, true) => registers.configure(&*address.cast::<Configuration>()),
+            (0x4B, 3, true) => registers.load(register, address, stride),
+            (0x4B, 2, true) => registers.store(register, address, stride),
             _ => panic!("opcode {opcode:#x}, prefix {prefix}"),
-        });
-        return 5;
-    }
-    assert_eq!(third, 0, "unused operand");
-    let (mut length, mut base, mut stride) = (5, other | extends_base, 0);
+        }
+    });
+    length
+}
+
+/// Length of an instruction with an operand in memory, the operand's address without its index, and
+/// the index, scaled.
+///
+/// # Safety
+/// As [`execute`].
+unsafe fn memory(code: *const u8, general: impl Fn(usize) -> usize, extends_index: usize, extends_base: usize) -> (usize, *mut u8, usize) {
+    // SAFETY: as the caller promises.
+    let byte = |at: usize| unsafe { code.add(at).read() };
+    let operands = byte(4);
+    let other = usize::from(operands & 7);
+    let (mut length, mut base, mut index) = (5, other | extends_base, 0);
     if other == 4 {
         let operands = byte(5);
         length += 1;
         base = usize::from(operands & 7) | extends_base;
-        let index = usize::from(operands >> 3 & 7) | extends_index;
-        stride = if index == 4 { 0 } else { general(index) << (operands >> 6) };
+        let register = usize::from(operands >> 3 & 7) | extends_index;
+        index = if register == 4 { 0 } else { general(register) << (operands >> 6) };
     }
     assert!(operands >> 6 != 0 || base & 7 != 5, "address without a base");
     let displacement = match operands >> 6 {
@@ -119,15 +162,5 @@ unsafe fn execute(code: *const u8, general: impl Fn(usize) -> usize) -> usize {
         _ => i32::from_le_bytes([0, 1, 2, 3].map(|at| byte(length + at))) as isize,
     };
     length += [0, 1, 4][usize::from(operands >> 6)];
-    let address = general(base).wrapping_add_signed(displacement) as *mut u8;
-    // SAFETY: as the caller promises.
-    REGISTERS.with_borrow_mut(|registers| unsafe {
-        match (opcode, prefix) {
-            (0x49, 0) => registers.configure(&*address.cast::<Configuration>()),
-            (0x4B, 3) => registers.load(register, address, stride),
-            (0x4B, 2) => registers.store(register, address, stride),
-            _ => panic!("opcode {opcode:#x}, prefix {prefix}"),
-        }
-    });
-    length
+    (length, general(base).wrapping_add_signed(displacement) as *mut u8, index)
 }

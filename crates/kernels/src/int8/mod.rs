@@ -7,6 +7,8 @@
 //! depth, added to a lane; or over whole tiles (`tiles`). Every level computes the same bytes.
 
 mod dot;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+pub(crate) mod emulation;
 mod instructions;
 mod layout;
 mod product;

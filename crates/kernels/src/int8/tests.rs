@@ -1,6 +1,7 @@
-//! Products by tile registers, whose instructions are emulated, against the plain loops.
+//! Products by tile registers and by AVX-VNNI, whose instructions are emulated where they are not
+//! there, against the plain loops.
 
-use super::instructions::Plain;
+use super::instructions::{Plain, avx_vnni};
 use super::tiles::{Int8Registers, Products, Tiled, is_exact};
 use super::*;
 use crate::amx::{Int8, are_emulated, are_released};
@@ -10,11 +11,11 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|at| ((at as u32).wrapping_mul(2_654_435_769) >> 13) as u8).collect()
 }
 
-#[test]
-fn products_by_tiles_are_those_of_plain_loops() {
-    if !are_emulated() {
-        return;
-    }
+/// Every format gives the bytes of the plain loops.
+///
+/// # Safety
+/// The instructions are there or emulated.
+unsafe fn check(computed: unsafe fn(&Kernels, &Int8Product, Thread)) {
     for format in Format::ALL {
         for (tokens, features, blocks) in [(1, 1, 1), (16, 16, 2), (17, 5, 3), (40, 33, 1)] {
             let depth = blocks * format.values();
@@ -29,14 +30,30 @@ fn products_by_tiles_are_those_of_plain_loops() {
                 let mut out = vec![f32::NAN; tokens * features];
                 for index in 0..2 {
                     let product = Int8Product::new(format, [tokens, features, depth], &weights, &activations, &mut out);
-                    // SAFETY: the matrices have these sizes, and instructions are emulated.
+                    // SAFETY: the matrices have these sizes; the instructions are the caller's to promise.
                     unsafe { compute(&crate::scalar::KERNELS, &product, Thread { index, count: 2 }) };
                 }
                 out.into_iter().map(f32::to_bits).collect::<Vec<u32>>()
             };
-            assert!(run(compute::<Tiled<Plain<16>, Int8>>) == run(compute::<Plain<8>>), "{format:?} {tokens} {features} {depth}");
+            assert!(run(computed) == run(compute::<Plain<8>>), "{format:?} {tokens} {features} {depth}");
             assert!(are_released(), "a thread keeps no configuration");
         }
+    }
+}
+
+#[test]
+fn products_by_tiles_are_those_of_plain_loops() {
+    if are_emulated() {
+        // SAFETY: they are emulated.
+        unsafe { check(compute::<Tiled<Plain<16>, Int8>>) };
+    }
+}
+
+#[test]
+fn products_by_avx_vnni_are_those_of_plain_loops() {
+    if Level::Avx2.kernels().is_some() && (Int8Level::AvxVnni.is_available() || are_emulated()) {
+        // SAFETY: they are there or emulated.
+        unsafe { check(avx_vnni) };
     }
 }
 
