@@ -11,6 +11,7 @@
 
 mod engine_inputs;
 mod layout;
+mod optimisation;
 mod patch;
 mod processor;
 mod vocab;
@@ -127,8 +128,7 @@ fn main() {
     build
         .cpp(true)
         .std("c++17")
-        // Optimised in a debug build too: the engine's headers are slow without.
-        .opt_level(2)
+        .opt_level(optimisation::level(&variable("OPT_LEVEL")))
         .debug(false)
         .warnings(false)
         .define("GGML_MAX_NAME", "128")
