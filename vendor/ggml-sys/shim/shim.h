@@ -679,6 +679,8 @@ typedef struct {
 // Reads a vocabulary, which takes up to some seconds and tens of megabytes.
 atelier_status atelier_tokenizer_new(int kind, atelier_tokenizer** out);
 void atelier_tokenizer_free(atelier_tokenizer* tokenizer);
+// Vocabularies in memory that tokenizers have in common, those of open models too: for tests. Thread-safe.
+uint64_t atelier_shared_vocabularies(void);
 // The tokens of a prompt (`size` bytes of UTF-8), without those that an encoder adds at its begin and end. `chunk`: tokens of a chunk, of which BREAK
 // and AND begin another one; 0: they are words. Not for two threads at once.
 atelier_status atelier_tokenizer_count(atelier_tokenizer* tokenizer, const char* text, size_t size, int reading, size_t chunk,

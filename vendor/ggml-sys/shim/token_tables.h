@@ -1,10 +1,14 @@
 // The tables of a tokenizer's words and merges, in place of the std::maps of tokenizers/bpe_tokenizer.h: no allocation for each word, so that the
 // 151,000 words of Qwen are read in a quarter of the time, take a third of the memory and go at once.
 //
-// Each has the functions of std::map that the engine's tokenizers call.
+// Each has the functions of std::map that the engine's tokenizers call. Copies have the same contents in memory; who adds to such gets contents of
+// its own first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,6 +47,14 @@ class HashIndex {
 public:
     static constexpr uint32_t NONE = UINT32_MAX;
 
+    // Room for so many entries.
+    void reserve(size_t count) {
+        hashes_.reserve(count);
+        while (2 * count > slots_.size()) {
+            grow();
+        }
+    }
+
     // The number of the entry for which `is_same(number)` holds, or NONE.
     template <class IsSame>
     uint32_t find(uint32_t hash, IsSame is_same) const {
@@ -62,18 +74,54 @@ public:
     }
 };
 
+// Contents of a table, which its copies have too.
+template <class T>
+class SharedContents {
+    std::shared_ptr<T> contents_ = std::make_shared<T>();
+    bool is_shared_              = false;
+
+public:
+    SharedContents() = default;
+    // A copy changes nothing of the one that it is made from, so that several threads may make some at once: that one is never changed itself.
+    SharedContents(const SharedContents& other) : contents_(other.contents_), is_shared_(true) {}
+    SharedContents& operator=(const SharedContents& other) {
+        contents_  = other.contents_;
+        is_shared_ = true;
+        return *this;
+    }
+
+    const T& operator*() const { return *contents_; }
+    const T* operator->() const { return contents_.get(); }
+
+    // To read a value by a function that could change it; only what `own` gives is changed.
+    T& any() { return *contents_; }
+
+    // To be changed.
+    T& own() {
+        if (is_shared_) {
+            contents_  = std::make_shared<T>(*contents_);
+            is_shared_ = false;
+        }
+        return *contents_;
+    }
+};
+
 // The value of each of many texts, or pairs of texts, which lie one behind the other in one string.
 class TextTable {
     struct Entry {
-        size_t begin;     // in text_
+        size_t begin;     // in the text
         uint32_t first;   // length of the text, or of a pair's first
         uint32_t second_length;
         int second;       // the value, by std::map's name for it
     };
 
-    std::u32string text_;
-    std::vector<Entry> entries_;
-    HashIndex index_;
+    struct Contents {
+        std::u32string text;
+        std::vector<Entry> entries;
+        HashIndex index;
+    };
+
+    SharedContents<Contents> contents_;
 
     // Fowler, Noll and Vo's hash (1a) over 32-bit units, then mixed so that its low bits depend on all of it. A pair is hashed with a mark between.
     static uint32_t hash(std::u32string_view first, std::u32string_view second) {
@@ -88,36 +136,45 @@ class TextTable {
         return static_cast<uint32_t>(value ^ (value >> 32));
     }
 
-    std::u32string_view part(size_t begin, size_t length) const { return std::u32string_view(text_).substr(begin, length); }
+    std::u32string_view part(size_t begin, size_t length) const { return std::u32string_view(contents_->text).substr(begin, length); }
 
     // The number of the entry with this text or pair, or HashIndex::NONE.
     uint32_t number_of(uint32_t hash, std::u32string_view first, std::u32string_view second) const {
-        return index_.find(hash, [&](uint32_t candidate) {
-            const Entry& it = entries_[candidate];
+        return contents_->index.find(hash, [&](uint32_t candidate) {
+            const Entry& it = contents_->entries[candidate];
             return part(it.begin, it.first) == first && part(it.begin + it.first, it.second_length) == second;
         });
     }
 
     const Entry* entry(std::u32string_view first, std::u32string_view second) const {
         const uint32_t number = number_of(hash(first, second), first, second);
-        return number == HashIndex::NONE ? nullptr : &entries_[number];
+        return number == HashIndex::NONE ? nullptr : &contents_->entries[number];
     }
 
     int& value(std::u32string_view first, std::u32string_view second) {
         const uint32_t key = hash(first, second);
         uint32_t number    = number_of(key, first, second);
         if (number == HashIndex::NONE) {
-            number = index_.add(key);
-            entries_.push_back({text_.size(), static_cast<uint32_t>(first.size()), static_cast<uint32_t>(second.size()), 0});
-            text_.append(first).append(second);
+            Contents& own = contents_.own();
+            number        = own.index.add(key);
+            own.entries.push_back({own.text.size(), static_cast<uint32_t>(first.size()), static_cast<uint32_t>(second.size()), 0});
+            own.text.append(first).append(second);
         }
-        return entries_[number].second;
+        return contents_.any().entries[number].second;
     }
 
 public:
     using Pair = std::pair<std::u32string_view, std::u32string_view>;
 
-    size_t size() const { return entries_.size(); }
+    // Room for so many entries, with so many units of text.
+    void reserve(size_t count, size_t units) {
+        Contents& own = contents_.own();
+        own.text.reserve(units);
+        own.entries.reserve(count);
+        own.index.reserve(count);
+    }
+
+    size_t size() const { return contents_->entries.size(); }
     const Entry* end() const { return nullptr; }
 
     const Entry* find(std::u32string_view text) const { return entry(text, {}); }
@@ -141,34 +198,81 @@ class NumberedTexts {
         bool is_present = false;
     };
 
-    std::u32string text_;
-    std::vector<Part> parts_;
+    struct Contents {
+        std::u32string text;
+        std::vector<Part> parts;
+    };
+
+    SharedContents<Contents> contents_;
 
     class Place {
-        NumberedTexts& texts_;
+        Contents& texts_;
         size_t number_;
 
     public:
-        Place(NumberedTexts& texts, size_t number) : texts_(texts), number_(number) {}
+        Place(Contents& texts, size_t number) : texts_(texts), number_(number) {}
 
         void operator=(std::u32string_view text) {
-            if (number_ >= texts_.parts_.size()) {
-                texts_.parts_.resize(number_ + 1);
+            if (number_ >= texts_.parts.size()) {
+                texts_.parts.resize(number_ + 1);
             }
-            texts_.parts_[number_] = {texts_.text_.size(), text.size(), true};
-            texts_.text_.append(text);
+            texts_.parts[number_] = {texts_.text.size(), text.size(), true};
+            texts_.text.append(text);
         }
     };
 
 public:
-    Place operator[](int number) { return {*this, static_cast<size_t>(number)}; }
+    // Room for so many texts, with so many units in all.
+    void reserve(size_t count, size_t units) {
+        Contents& own = contents_.own();
+        own.text.reserve(units);
+        own.parts.reserve(count);
+    }
+
+    Place operator[](int number) { return {contents_.own(), static_cast<size_t>(number)}; }
 
     std::u32string at(int number) const {
-        if (number < 0 || static_cast<size_t>(number) >= parts_.size() || !parts_[number].is_present) {
+        const std::vector<Part>& parts = contents_->parts;
+        if (number < 0 || static_cast<size_t>(number) >= parts.size() || !parts[number].is_present) {
             throw std::out_of_range("a number that the tokenizer has no text for");
         }
-        return text_.substr(parts_[number].begin, parts_[number].length);
+        return contents_->text.substr(parts[number].begin, parts[number].length);
     }
+};
+
+// What a tokenizer has of words and merges.
+struct Vocabulary {
+    TextTable encoder;
+    NumberedTexts decoder;
+    TextTable bpe_ranks;
+    int words  = 0;
+    int merges = 0;
+};
+
+// One vocabulary for all tokenizers that have it at a time: an open model, its estimate and the count of tokens each have one.
+class SharedVocabulary {
+    std::mutex mutex_;
+    std::weak_ptr<const Vocabulary> vocabulary_;
+
+public:
+    // That of others, or what `read()` returns.
+    template <class Read>
+    std::shared_ptr<const Vocabulary> get(Read read) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        std::shared_ptr<const Vocabulary> vocabulary = vocabulary_.lock();
+        if (vocabulary == nullptr) {
+            vocabulary.reset(new Vocabulary(read()), [](const Vocabulary* it) {
+                delete it;
+                --in_memory;
+            });
+            ++in_memory;
+            vocabulary_ = vocabulary;
+        }
+        return vocabulary;
+    }
+
+    // How many there are, of all kinds of tokenizers.
+    static inline std::atomic<uint64_t> in_memory{0};
 };
 
 }  // namespace atelier

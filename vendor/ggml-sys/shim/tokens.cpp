@@ -100,6 +100,10 @@ void atelier_tokenizer_free(atelier_tokenizer* tokenizer) {
     delete tokenizer;
 }
 
+uint64_t atelier_shared_vocabularies(void) {
+    return atelier::SharedVocabulary::in_memory;
+}
+
 atelier_status atelier_tokenizer_count(atelier_tokenizer* tokenizer,
                                        const char* text,
                                        size_t size,

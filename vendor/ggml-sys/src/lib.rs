@@ -871,6 +871,7 @@ unsafe extern "C" {
     ) -> atelier_status;
     pub fn atelier_tokenizer_new(kind: c_int, out: *mut *mut atelier_tokenizer) -> atelier_status;
     pub fn atelier_tokenizer_free(tokenizer: *mut atelier_tokenizer);
+    pub fn atelier_shared_vocabularies() -> u64;
     pub fn atelier_tokenizer_count(
         tokenizer: *mut atelier_tokenizer,
         text: *const c_char,
