@@ -106,7 +106,7 @@ studio-failed =
         [one] { $failures } Kopie ist fehlgeschlagen: { $error }
        *[other] { $failures } Kopien sind fehlgeschlagen: { $error }
     }
-studio-the-file-is-too = die Datei ist zu groß für ein Bild
+studio-the-file-is-too-large = die Datei ist zu groß für ein Bild
 studio-this-picture-is-no = Dieses Bild ist nicht mehr in der Galerie.
 studio-atelier-crashed-while-reading-the-file = Atelier ist beim Lesen von { $path }{ $others } abgestürzt. Die Datei ist als beschädigt gekennzeichnet und wird übersprungen, bis sie sich ändert; sie ersetzen oder löschen.
 studio-and-other-pictures = {" "}{ $count ->

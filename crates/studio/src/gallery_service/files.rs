@@ -25,7 +25,7 @@ pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> 
         return database.record_picture(&NewPicture::read(picture, PictureKind::Import)?);
     }
     if fs::metadata(picture).map_err(failed)?.len() > MAX_BYTES {
-        return Err(failed(std::io::Error::other(tr!("studio-the-file-is-too"))));
+        return Err(failed(std::io::Error::other(tr!("studio-the-file-is-too-large"))));
     }
     let bytes = fs::read(picture).map_err(failed)?;
     let path = paths::write_new(folder, numbered_names(picture), |file| std::io::Write::write_all(file, &bytes)).map_err(failed)?;
