@@ -576,12 +576,14 @@ def figures(program, home):
         for _ in range(100):
             person.leave_job()
         until("the end of the jobs", lambda: person.waiting() == 0, ANSWER_SECS)
+        # Before anybody asks for progress: who does sees previews from then on, and each is a decoding more.
+        print_added(server, person, "without previews")
         print(f"\n{'requests a second':30} {'bytes':>7} {'1 connection':>13} {'10 connections':>15}")
         routes = ["/healthz", "/sdapi/v1/options", "/sdapi/v1/samplers", "/sdapi/v1/sd-models", "/sdapi/v1/progress", "/sdcpp/v1/jobs"]
         for path in routes:
             (one, length), (ten, _) = rate(server, token, path, 1, 3), rate(server, token, path, 10, 3)
             print(f"{path + (' (100 jobs)' if path.endswith('jobs') else ''):30} {length:7} {one:13.0f} {ten:15.0f}")
-        print_added(server, person)
+        print_added(server, person, "with the previews of a client that asks for progress")
     finally:
         server.stop()
 
@@ -592,7 +594,7 @@ def processor_ms(pid):
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def print_added(server, person, rounds=4, pictures=15):
+def print_added(server, person, how, rounds=4, pictures=15):
     """The same pictures by the server and by the command line, both with the model in memory, in turns so that both have the same load."""
     served, own, processor = [], [], [0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder:
@@ -616,7 +618,7 @@ def print_added(server, person, rounds=4, pictures=15):
                 assert line.wait() == 0 and len(ends) == pictures + 1
             own += [1000 * (after - before) for (before, _), (after, _) in itertools.pairwise(ends)]
             processor[1] += ends[-1][1] - ends[0][1]
-    print(f"\n{'milliseconds a picture':30} {'median':>7} {'least':>7} {'processor':>10}")
+    print(f"\n{'milliseconds a picture':30} {'median':>7} {'least':>7} {'processor':>10}   {how}")
     rows = [(statistics.median(times), min(times), spent / (rounds * pictures)) for times, spent in zip((served, own), processor)]
     for what, row in [("server, as its client sees it", rows[0]), ("command line, from end to end", rows[1])]:
         print(f"{what:30} {row[0]:7.1f} {row[1]:7.1f} {row[2]:10.1f}")
