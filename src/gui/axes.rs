@@ -71,15 +71,15 @@ fn axis_id() -> Id {
 
 /// The name of a row, or of a group of rows; where its setting can be an axis it can be put on one.
 pub(crate) fn setting_label(ui: &mut Ui, name: Label, words: &str) -> Response {
-    match axis_of(words) {
-        Some(axis) => axis_label(ui, name, axis),
+    match AXES_OF_ROWS.iter().find(|(row, _)| language::text(row) == words) {
+        Some((_, axis)) => axis_label(ui, name, axis),
         None => ui.add(name),
     }
 }
 
-/// The axis of a row or a heading of this name; `None` where it can be on none.
-pub(crate) fn axis_of(words: &str) -> Option<&'static str> {
-    AXES_OF_ROWS.iter().find(|(row, _)| language::text(row) == words).map(|(_, axis)| *axis)
+/// The axis of a row or a heading, by the text of its name; `None` where it can be on none.
+pub(crate) fn axis_of_row(text: &str) -> Option<&'static str> {
+    AXES_OF_ROWS.iter().find(|(row, _)| *row == text).map(|(_, axis)| *axis)
 }
 
 /// A name that can be put on this axis, by its menu or by dragging it.

@@ -12,12 +12,12 @@ use atelier_core::advice::Advice;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Entry;
+use super::hub::DAY_SECS;
 use super::kept_file;
 use super::uses::Uses;
 
 /// Days without use after which an approval ends.
 pub const APPROVAL_DAYS: u32 = 30;
-const DAY_SECS: i64 = 24 * 60 * 60;
 /// Most approvals.
 const MAX_APPROVALS: usize = 1000;
 

@@ -15,6 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::held::Held;
 
+/// The type of an answer that comes as events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 /// Time between two signs of life: clients and proxies give up on silence.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Events that wait for a slow client.
@@ -89,7 +91,7 @@ where
         }
     });
     let mut response = Response::new(Body::new(EventBody { unread, work, _held: held }));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     response
 }
 

@@ -11,7 +11,7 @@ use axum::{Extension, Router};
 use serde_json::json;
 
 use super::gate::Gate;
-use super::hub::now_ms;
+use super::hub::now_secs;
 use super::json::Json;
 use super::state::SharedApp;
 
@@ -44,6 +44,6 @@ async fn answer(
     Path(challenge): Path<String>,
 ) -> Json {
     gate.refresh().await;
-    let proofs = local.map(|Extension(Local(address))| gate.policy.read().tokens.proofs(&challenge, address, now_ms() / 1000));
+    let proofs = local.map(|Extension(Local(address))| gate.policy.read().tokens.proofs(&challenge, address, now_secs()));
     Json(json!({"studio_id": app.id.as_str(), "proofs": proofs.unwrap_or_default()}))
 }

@@ -74,7 +74,7 @@ use connections::Peer;
 use error::{Failure, Family};
 use gate::Gate;
 use guard::{Head, Verdict, judge};
-use hub::now_ms;
+use hub::now_secs;
 use identity::Local;
 use json::Json;
 use options::assemble;
@@ -301,7 +301,7 @@ fn verdict_on(request: &Request, gate: &Gate, peer: Option<IpAddr>, device: Opti
         cookie: text("cookie"),
         peer,
         is_admitted: device.is_some_and(|(address, here)| gate.admits(address, here)),
-        now_secs: now_ms() / 1000,
+        now_secs: now_secs(),
     };
     judge(&head, &gate.policy.read())
 }

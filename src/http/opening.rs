@@ -3,9 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _, UdpSocket};
 
+use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 
 use super::guard::Policy;
+use super::hub::now_secs;
 use super::register::{Admission, admissions, revoke};
 use super::tokens::{self, SHARED, Tokens};
 
@@ -54,6 +56,12 @@ pub enum CannotServe {
     Failed(String),
 }
 
+impl From<Advice> for CannotServe {
+    fn from(advice: Advice) -> Self {
+        Self::Failed(advice.to_string())
+    }
+}
+
 impl Access {
     /// Finds out who may ask, and takes the port. Blocks.
     ///
@@ -100,9 +108,8 @@ impl Access {
         if people.is_empty() && self.token.is_none() && (self.is_for_network() || self.require_token) {
             people.push(SHARED.to_owned());
         }
-        let now_secs = time::OffsetDateTime::now_utc().unix_timestamp();
-        let told = tokens.of_people(&tokens::file_in(&paths.data), &people, self.token_days, now_secs);
-        Ok((tokens, told.map_err(|advice| CannotServe::Failed(advice.to_string()))?))
+        let told = tokens.of_people(&tokens::file_in(&paths.data), &people, self.token_days, now_secs())?;
+        Ok((tokens, told))
     }
 
     /// Takes the token of a person back, for every later start too. Blocks.
@@ -110,8 +117,8 @@ impl Access {
     /// # Errors
     /// Where the file of tokens cannot be had.
     pub fn forget(paths: &Paths, person: &str) -> Result<(), CannotServe> {
-        let forgotten = tokens::forget(&tokens::file_in(&paths.data), person);
-        forgotten.map(drop).map_err(|advice| CannotServe::Failed(advice.to_string()))
+        tokens::forget(&tokens::file_in(&paths.data), person)?;
+        Ok(())
     }
 
     /// Everybody who may come in by a token of this person's files, or without one. Blocks.
@@ -119,7 +126,7 @@ impl Access {
     /// # Errors
     /// Where the files cannot be had.
     pub fn admissions(paths: &Paths) -> Result<Vec<Admission>, CannotServe> {
-        admissions(&paths.data).map_err(|advice| CannotServe::Failed(advice.to_string()))
+        Ok(admissions(&paths.data)?)
     }
 
     /// Takes the token of this name back, and what let the device of this address in, also where a server
@@ -128,7 +135,7 @@ impl Access {
     /// # Errors
     /// Where the files cannot be had.
     pub fn revoke(paths: &Paths, name: &str) -> Result<bool, CannotServe> {
-        revoke(&paths.data, name).map_err(|advice| CannotServe::Failed(advice.to_string()))
+        Ok(revoke(&paths.data, name)?)
     }
 
     /// True where others can come than this computer's own programs.

@@ -12,7 +12,7 @@ use super::fields::{Description, Fields};
 use super::gate::Gate;
 use super::guard::{PAIRING, Refusal, cookie};
 use super::head::Host;
-use super::hub::now_ms;
+use super::hub::now_secs;
 use super::json::Json;
 use super::payload::StrangersPayload;
 use super::state::SharedApp;
@@ -39,7 +39,7 @@ fn read(mut fields: Fields) -> Result<(String, Option<String>), Failure> {
 async fn pair(Extension(gate): Extension<Gate>, Host(host): Host, StrangersPayload(body): StrangersPayload) -> Result<Response, Failure> {
     let (token, note) = read(Fields::read(&body)?)?;
     gate.refresh().await;
-    let name = gate.policy.read().tokens.name_of(&token, now_ms() / 1000).map(|it| it.name.clone());
+    let name = gate.policy.read().tokens.name_of(&token, now_secs()).map(|it| it.name.clone());
     // A host without a name is none that the guard lets through.
     let (Some(name), Some(cookie)) = (name, cookie(&host, &token)) else {
         return Err(Failure::Unauthorized(Refusal::Token.sentence()));

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::approvals::{Approvals, too_many};
 use super::guard::{Entry, Policy};
-use super::hub::now_ms;
+use super::hub::now_secs;
 use super::kept_file::{self, Followed};
 use super::tokens;
 use super::uses::Uses;
@@ -52,7 +52,7 @@ impl Register {
     pub(super) fn refresh(&self, policy: &RwLock<Policy>) -> bool {
         let are_tokens_read = self.tokens_file.lock().refresh(|file| {
             let mut tokens = policy.read().tokens.clone();
-            tokens.take_kept(file, now_secs())?;
+            tokens.reload(file, now_secs())?;
             policy.write().tokens = tokens;
             Ok(())
         });
@@ -184,10 +184,6 @@ pub(super) fn revoke(data: &Path, name: &str) -> Result<bool, Advice> {
     Ok(had_token || was_let_in)
 }
 
-fn now_secs() -> i64 {
-    now_ms() / 1000
-}
-
 /// What becomes of a device without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Welcome {
@@ -256,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_at_once_and_for_later_starts_once_it_is_kept() {
+    fn an_answer_holds_at_once_and_after_a_restart_once_it_is_saved() {
         let folder = tempfile::tempdir().unwrap();
         let register = opened(folder.path());
         let is_let_in_later = || opened(folder.path()).admits(DEVICE, HERE);
@@ -290,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_of_two_servers_are_both_kept() {
+    fn last_uses_of_two_servers_are_merged() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (opened(folder.path()), opened(folder.path()));
         let (anna, device) = (Entry::Token("Anna".into()), Entry::Device(DEVICE));

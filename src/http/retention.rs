@@ -11,7 +11,9 @@ use atelier_gallery::{
     Database, FileIdentity, GalleryError, Order, PictureDetails, PictureId, PictureKind, PictureState, Query, Trash, TrashReport,
 };
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+use super::hub::DAY_SECS;
+
+const DAY_MS: i64 = DAY_SECS * 1000;
 /// Pictures that are read at a time.
 const CHUNK: usize = 500;
 /// The folder, in that of an owner, of pictures that a client asked to save.

@@ -9,6 +9,7 @@ use atelier_core::advice::Advice;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
+use super::hub::DAY_SECS;
 use super::kept_file;
 use atelier_gallery::queue::Owner;
 use atelier_peers::prove;
@@ -19,7 +20,6 @@ const MIN_TOKEN_BYTES: usize = 16;
 const FILE: &str = "serve-tokens.json";
 /// Most tokens.
 const MAX_TOKENS: usize = 1000;
-const DAY_SECS: i64 = 24 * 60 * 60;
 
 /// The name of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,13 +116,13 @@ impl Tokens {
     ///
     /// # Errors
     /// If the file cannot be read, or a token in it cannot be used.
-    pub(super) fn take_kept(&mut self, file: &Path, now_secs: i64) -> Result<(), Advice> {
+    pub(super) fn reload(&mut self, file: &Path, now_secs: i64) -> Result<(), Advice> {
         let mut kept = read(file)?;
         kept.retain(|_, token| !token.is_over(now_secs));
-        self.set_kept(kept)
+        self.replace_stored(kept)
     }
 
-    fn set_kept(&mut self, kept: BTreeMap<String, Token>) -> Result<(), Advice> {
+    fn replace_stored(&mut self, kept: BTreeMap<String, Token>) -> Result<(), Advice> {
         let mut tokens = Self { given: self.given.clone(), kept: Vec::new() };
         for (person, token) in kept {
             let checked = tokens.checked(&person, token, person == SHARED)?;
@@ -189,7 +189,7 @@ impl Tokens {
         }
         // One that cannot be used is not written.
         let mut tokens = self.clone();
-        tokens.set_kept(kept.clone())?;
+        tokens.replace_stored(kept.clone())?;
         if is_changed {
             write(file, &kept)?;
         }
@@ -359,7 +359,7 @@ mod tests {
         let told = tokens.of_people(&file, &people, None, 100).unwrap();
         assert!(forget(&file, "Anna").unwrap());
         let new = Tokens::default().of_people(&file, &["Carol".to_owned()], Some(1), 200).unwrap();
-        tokens.take_kept(&file, 300).unwrap();
+        tokens.reload(&file, 300).unwrap();
         let named = |tokens: &Tokens, text: &str| tokens.name_of(text, 300).map(|it| it.name.clone());
         Tokens::default().of_people(&file, &["BEN".to_owned()], None, 200).unwrap_err();
         let all = [told[0].1.as_str(), &told[1].1, &new[0].1, GIVEN].map(|text| named(&tokens, text));
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(kept_in(&file, 300).unwrap(), [kept("Ben", 100, None), kept("Carol", 200, Some(200 + DAY_SECS))]);
         for faulty in [&b"{"[..], br#"{"Anna": "short"}"#, br#"{"guest 1": "0123456789abcdef"}"#] {
             std::fs::write(&file, faulty).unwrap();
-            tokens.take_kept(&file, 300).unwrap_err();
+            tokens.reload(&file, 300).unwrap_err();
             assert_eq!(named(&tokens, &told[1].1).as_deref(), Some("Ben"), "nothing is changed");
         }
     }

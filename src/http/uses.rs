@@ -6,11 +6,12 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Entry;
+use super::hub::DAY_SECS;
 
 /// A use so soon after the one before is not written down.
 const WRITTEN_EVERY_SECS: i64 = 60 * 60;
 /// What was not used for so long is forgotten.
-const KEPT_SECS: i64 = 365 * 24 * 60 * 60;
+const KEPT_SECS: i64 = 365 * DAY_SECS;
 
 /// The last use of each, in seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

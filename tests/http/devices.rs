@@ -52,7 +52,7 @@ fn a_device_is_let_in_also_after_a_restart_until_that_is_revoked() {
 }
 
 #[test]
-fn an_approval_is_for_the_address_of_a_connection_in_the_network_where_it_was_given() {
+fn an_approval_is_for_one_address_in_one_network() {
     let studio = guarded();
     for (device, here, allowed) in
         [("127.0.0.1", "127.0.0.1", 200), ("127.0.0.1", "10.0.0.1", 401), ("10.0.0.7", "127.0.0.1", 401), ("10.0.0.7", "10.0.0.1", 401)]

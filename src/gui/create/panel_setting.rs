@@ -1,6 +1,7 @@
 //! The settings of the panel that the command palette finds: the names of their rows, and what
 //! other programs call them. Pure.
 
+use crate::gui::axes::axis_of_row;
 use crate::gui::shared::Shared;
 use crate::settings::Fold;
 use atelier_core::recipe::{FamilySetting, LoraMode, Recipe};
@@ -86,6 +87,11 @@ impl PanelSetting {
     /// The name of its row, or the tooltip of its section.
     pub(crate) fn row(&self) -> &'static str {
         language::text(self.row)
+    }
+
+    /// The axis of a sheet that its row can be put on.
+    pub(crate) fn axis(&self) -> Option<&'static str> {
+        axis_of_row(self.row)
     }
 
     /// Its name in no language.

@@ -2,7 +2,6 @@
 
 use atelier_core::recipe::{Recipe, changed_settings, setting_name};
 
-use crate::gui::axes::axis_of;
 use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
 
 /// Settings that are remembered.
@@ -22,7 +21,7 @@ pub(crate) fn remember(recent: &mut Vec<String>, before: &Recipe, after: &Recipe
 
 /// The recipe's own name of the setting of a row; `None` where it has several, or none.
 fn key_of(setting: &PanelSetting) -> Option<&'static str> {
-    let axis = axis_of(setting.row())?;
+    let axis = setting.axis()?;
     Some(axis.split_once('.').map_or(axis, |(key, _)| key))
 }
 

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::events::{Events, stream};
+use super::events::{EVENT_STREAM, Events, stream};
 use super::json::Json;
 use super::options::{ServerOptions, assemble};
 use super::payload::Payload;
@@ -40,8 +40,6 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 /// What a client tells its model of this server.
 const INSTRUCTIONS: &str = "Generates, edits and upscales pictures with the models on this computer. Ask list_models for their names. \
     A slow picture is answered with a job: ask job_status for it later.";
-/// The type of an answer that comes as events.
-const EVENTS: &str = "text/event-stream";
 /// Longest line of a client: a start picture and a mask.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Lines that wait for their turn.
@@ -106,7 +104,7 @@ fn progress_token(params: &Value) -> Option<Value> {
 
 fn takes_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT);
-    accepted.iter().any(|it| it.to_str().is_ok_and(|it| it.to_ascii_lowercase().contains(EVENTS)))
+    accepted.iter().any(|it| it.to_str().is_ok_and(|it| it.to_ascii_lowercase().contains(EVENT_STREAM)))
 }
 
 /// Sends how far a request is, and then its answer.

@@ -16,7 +16,7 @@ use super::events::{Events, stream};
 use super::fields::{Description, Fields};
 use super::head::Host;
 use super::held::Held;
-use super::hub::{JobView, Waiter, now_ms};
+use super::hub::{JobView, Waiter, now_secs};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
@@ -166,7 +166,7 @@ async fn answer(
     } else {
         pictures_of(&view, form.format).await?.iter().map(file_json).collect()
     };
-    let more = [("created", json!(now_ms() / 1000)), ("data", Value::Array(data)), ("atelier", json!({"notes": view.all_notes()}))];
+    let more = [("created", json!(now_secs())), ("data", Value::Array(data)), ("atelier", json!({"notes": view.all_notes()}))];
     Ok(Json(with(form.about(&view), &more)).into_response())
 }
 
@@ -187,7 +187,7 @@ async fn send_events(mut waiter: Waiter, form: Form, events: Events) {
                     ("type", json!(kind)),
                     ("b64_json", Value::String(text)),
                     ("partial_image_index", json!(sent)),
-                    ("created_at", json!(now_ms() / 1000)),
+                    ("created_at", json!(now_secs())),
                 ];
                 events.send(Some(&kind), &with(form.about(&view), &more)).await;
                 sent += 1;
@@ -211,7 +211,7 @@ async fn send_events(mut waiter: Waiter, form: Form, events: Events) {
                     ("b64_json", Value::String(base64_text(&picture.bytes))),
                     ("losses", json!(loss_names(&picture.losses))),
                     ("atelier", json!({"notes": view.all_notes()})),
-                    ("created_at", json!(now_ms() / 1000)),
+                    ("created_at", json!(now_secs())),
                     (
                         "usage",
                         json!({"input_tokens": 0, "output_tokens": 0, "total_tokens": 0,
