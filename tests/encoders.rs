@@ -140,8 +140,8 @@ fn with_a_lora_or_another_device_of_a_batch_nothing_is_copied_ahead() {
     let resident = || Recipe { placement: placed("all=GPU0", ""), ..streams.clone() };
     for (streamed, plain) in [(with_lora(streams.clone()), with_lora(resident())), (split(streams.clone()), split(resident()))] {
         let (streamed, plain) = (alone.run(&streamed), alone.run(&plain));
-        let pixels = |said: &Said| said.pictures().iter().map(|it| it.image.pixels().to_vec()).collect::<Vec<_>>();
-        assert!(!pixels(&plain).is_empty() && pixels(&streamed) == pixels(&plain));
+        assert!(!plain.all_pixels().is_empty());
+        assert!(streamed.all_pixels() == plain.all_pixels());
         let hidden: f64 = copies(&streamed).iter().map(|it| it.hidden_secs).sum();
         assert_eq!(hidden, 0.0, "{:?}", copies(&streamed));
     }

@@ -252,9 +252,8 @@ fn a_batch_of_streamed_pictures_is_the_same_as_one_of_whole_ones() {
     let batch = |recipe: Recipe| it.run(&Recipe { batch_count: 3, ..recipe });
     let whole = batch(Recipe { placement: placed("all=cpu", ""), ..streamed("") });
     let pieces = batch(streamed("0.006"));
-    let pixels = |said: &Said| said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect::<Vec<_>>();
-    assert!(is_streamed(&pieces) && pixels(&whole).len() == 3);
-    assert_eq!(pixels(&pieces), pixels(&whole));
+    assert!(is_streamed(&pieces) && whole.all_pixels().len() == 3);
+    assert_eq!(pieces.all_pixels(), whole.all_pixels());
 }
 
 #[test]
@@ -264,12 +263,7 @@ fn a_batch_with_a_lora_is_shared_by_two_devices() {
     let alone = it.run(&Recipe { placement: placed("all=cpu", ""), ..deep.clone() });
     let placement = PlacementText { split_batch: "GPU0,GPU1".into(), ..placed("all=GPU0", "") };
     let shared = it.run(&Recipe { placement, ..deep });
-    let sorted = |said: &Said| {
-        let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
-        pictures.sort_unstable();
-        pictures
-    };
-    assert_eq!(sorted(&shared), sorted(&alone));
+    assert_eq!(shared.all_pixels(), alone.all_pixels());
 }
 
 #[test]

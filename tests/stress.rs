@@ -267,7 +267,7 @@ fn undisturbed(engine: &support::engine::Engine, recipe: &Recipe) -> Vec<Vec<u8>
     let alone = Recipe { placement: placement("cpu", ""), ..recipe.clone() };
     let said = engine.run(&alone);
     assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
-    said.pictures().iter().map(|picture| picture.image.pixels().to_vec()).collect()
+    said.all_pixels().into_iter().map(<[u8]>::to_vec).collect()
 }
 
 fn good_recipes() -> Vec<Asked> {

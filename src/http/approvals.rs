@@ -11,8 +11,8 @@ use std::path::Path;
 use atelier_core::advice::Advice;
 use serde::{Deserialize, Serialize};
 
+use super::clock::DAY_SECS;
 use super::guard::Entry;
-use super::hub::DAY_SECS;
 use super::kept_file;
 use super::uses::Uses;
 

@@ -27,7 +27,7 @@ use super::retention::files_of;
 use state::{PendingJob, State, Tracked};
 
 pub(crate) use state::NoJob;
-pub(crate) use view::{DAY_SECS, JobView, now_ms, now_secs};
+pub(crate) use view::JobView;
 pub(crate) use waiter::Waiter;
 
 /// Longest wait for an event, after which the thread looks whether it is to end.

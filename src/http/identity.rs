@@ -10,8 +10,8 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use serde_json::json;
 
+use super::clock::now_secs;
 use super::gate::Gate;
-use super::hub::now_secs;
 use super::json::Json;
 use super::state::SharedApp;
 

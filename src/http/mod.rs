@@ -12,6 +12,7 @@
 #![allow(clippy::unused_async, reason = "the router calls functions that are async, whether they wait or not")]
 
 mod approvals;
+mod clock;
 mod connections;
 mod error;
 mod events;
@@ -70,11 +71,11 @@ use axum::routing::get;
 use serde_json::json;
 use tokio::sync::oneshot;
 
+use clock::now_secs;
 use connections::Peer;
 use error::{Failure, Family};
 use gate::Gate;
 use guard::{Head, Verdict, judge};
-use hub::now_secs;
 use identity::Local;
 use json::Json;
 use options::assemble;

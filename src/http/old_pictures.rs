@@ -6,7 +6,7 @@ use std::time::Duration;
 use atelier_gallery::SystemTrash;
 use tokio::time::{Instant, interval_at};
 
-use super::hub::now_ms;
+use super::clock::now_ms;
 use super::state::{SharedApp, blocking};
 
 /// Time between two looks, and after the start before the first one: it is not waited for.

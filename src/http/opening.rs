@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 
+use super::clock::now_secs;
 use super::guard::Policy;
-use super::hub::now_secs;
 use super::register::{Admission, admissions, revoke};
 use super::tokens::{self, SHARED, Tokens};
 

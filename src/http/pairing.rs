@@ -7,12 +7,12 @@ use axum::routing::post;
 use axum::{Extension, Router};
 use serde_json::json;
 
+use super::clock::now_secs;
 use super::error::Failure;
 use super::fields::{Description, Fields};
 use super::gate::Gate;
 use super::guard::{PAIRING, Refusal, cookie};
 use super::head::Host;
-use super::hub::now_secs;
 use super::json::Json;
 use super::payload::StrangersPayload;
 use super::state::SharedApp;

@@ -10,8 +10,8 @@ use atelier_core::advice::Advice;
 use parking_lot::{Mutex, RwLock};
 
 use super::approvals::{Approvals, too_many};
+use super::clock::now_secs;
 use super::guard::{Entry, Policy};
-use super::hub::now_secs;
 use super::kept_file::{self, Followed};
 use super::tokens;
 use super::uses::Uses;

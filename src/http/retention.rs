@@ -11,7 +11,7 @@ use atelier_gallery::{
     Database, FileIdentity, GalleryError, Order, PictureDetails, PictureId, PictureKind, PictureState, Query, Trash, TrashReport,
 };
 
-use super::hub::DAY_SECS;
+use super::clock::DAY_SECS;
 
 const DAY_MS: i64 = DAY_SECS * 1000;
 /// Pictures that are read at a time.

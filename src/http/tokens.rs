@@ -9,7 +9,7 @@ use atelier_core::advice::Advice;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
-use super::hub::DAY_SECS;
+use super::clock::DAY_SECS;
 use super::kept_file;
 use atelier_gallery::queue::Owner;
 use atelier_peers::prove;

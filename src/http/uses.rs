@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::clock::DAY_SECS;
 use super::guard::Entry;
-use super::hub::DAY_SECS;
 
 /// A use so soon after the one before is not written down.
 const WRITTEN_EVERY_SECS: i64 = 60 * 60;

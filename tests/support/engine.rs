@@ -173,8 +173,17 @@ impl Said {
         self.events.iter().filter_map(|event| if let Event::Preview { preview, .. } = event { Some(preview) } else { None }).collect()
     }
 
+    /// By their indices: of devices that share a batch, either may be the first to finish one.
     pub(crate) fn pictures(&self) -> Vec<&Picture> {
-        self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None }).collect()
+        let pictures = self.events.iter().filter_map(|event| if let Event::Picture { picture, .. } = event { Some(picture) } else { None });
+        let mut pictures: Vec<&Picture> = pictures.collect();
+        pictures.sort_by_key(|picture| picture.info.index);
+        pictures
+    }
+
+    /// Of each picture, by their indices.
+    pub(crate) fn all_pixels(&self) -> Vec<&[u8]> {
+        self.pictures().into_iter().map(|picture| picture.image.pixels()).collect()
     }
 
     /// Peak memory of the job.

@@ -10,6 +10,7 @@ use atelier_gallery::queue::{JobPicture, JobState, QueuedJobId};
 use atelier_library::file_name;
 use atelier_studio::queue::WaitReason;
 
+use crate::http::clock::now_ms;
 use crate::http::retention::files_of;
 
 /// What a job looks like.
@@ -136,18 +137,6 @@ impl JobView {
         }
         notes
     }
-}
-
-pub(crate) const DAY_SECS: i64 = 24 * 60 * 60;
-
-/// The present, in seconds since 1970.
-pub(crate) fn now_secs() -> i64 {
-    now_ms() / 1000
-}
-
-/// The present, in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

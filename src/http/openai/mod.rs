@@ -11,12 +11,13 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde_json::{Value, json};
 
+use super::clock::now_secs;
 use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::{Description, Fields};
 use super::head::Host;
 use super::held::Held;
-use super::hub::{JobView, Waiter, now_secs};
+use super::hub::{JobView, Waiter};
 use super::images::{base64_text, file_answer, file_json, loss_names, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;

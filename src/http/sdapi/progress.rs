@@ -8,10 +8,11 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::reply::{Answer, noted, timestamp};
+use crate::http::clock::now_ms;
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::head::QueryFields;
-use crate::http::hub::{JobView, now_ms};
+use crate::http::hub::JobView;
 use crate::http::images::preview_text;
 use crate::http::json::Json;
 use crate::http::payload::note_on;
