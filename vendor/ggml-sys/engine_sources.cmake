@@ -12,7 +12,7 @@ endif()
 file(GLOB atelier_inputs "${CMAKE_CURRENT_LIST_DIR}/*.cmake" "${CMAKE_CURRENT_LIST_DIR}/patches/ggml-cpu.c.patch")
 file(COPY ${atelier_inputs} DESTINATION "${CMAKE_BINARY_DIR}/atelier/inputs")
 
-# Leaves sources out of the engine's library that ggml-sys compiles, all patched ones and the tokenizers, so that none is compiled twice; on
+# Leaves sources out of the engine's libraries that ggml-sys compiles, all patched ones and the tokenizers, so that none is compiled twice; on
 # Linux the vocabularies too (build/vocab.rs). Included after the engine's project() by way of engine.cmake.
 function(atelier_leave_out target)
   get_target_property(sources ${target} SOURCES)
@@ -41,6 +41,7 @@ function(atelier_leave_out_of_engine)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     atelier_leave_out(stable-diffusion src/tokenizers/vocab/vocab.cpp)
   endif()
+  atelier_leave_out(ggml-base ggml-backend.cpp)
 endfunction()
 
 # The targets exist only at the end of the engine's configuration.

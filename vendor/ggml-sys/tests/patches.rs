@@ -53,6 +53,19 @@ fn what_is_no_patch_is_refused_with_its_line() {
     }
 }
 
+/// The engine's build leaves it out, but for ggml's devices of other machines, which are not in it.
+#[test]
+fn a_patched_source_is_compiled_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let left_out = fs::read_to_string(folder.join("engine_sources.cmake")).unwrap();
+    for entry in fs::read_dir(folder.join("patches")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_compiled = name.ends_with(".cpp") && name != "ggml-rpc.cpp";
+        assert!(!is_compiled || left_out.contains(name), "{name}");
+    }
+}
+
 /// The build reads all but one of them; that one is applied by cmake.
 #[test]
 fn every_file_among_the_patches_is_one_and_is_called_like_its_source() {
