@@ -105,15 +105,14 @@ impl Rows {
     /// The row is readable for these values.
     pub(crate) unsafe fn count_to_last_nonzero(&self, row: usize, count: usize) -> usize {
         // SAFETY: as the caller promises. Shifted, so that a negative zero is one too.
-        let is_zero = |index: usize| unsafe {
+        unsafe {
             let row = self.data.add(row * self.stride);
             match self.values {
-                Values::F32 => row.add(index * 4).cast::<u32>().read_unaligned() << 1 == 0,
-                Values::F16 | Values::Bf16 => row.add(index * 2).cast::<u16>().read_unaligned() << 1 == 0,
-                Values::Blocks { .. } => false,
+                Values::F32 => count_to_last(row.cast::<u32>(), count, |bits| bits << 1 != 0),
+                Values::F16 | Values::Bf16 => count_to_last(row.cast::<u16>(), count, |bits| bits << 1 != 0),
+                Values::Blocks { .. } => count,
             }
-        };
-        (0..count).rev().find(|&index| !is_zero(index)).map_or(0, |last| last + 1)
+        }
     }
 
     /// Packs the values `depth` of `rows`, one row after the other `stride` words apart.
@@ -171,5 +170,43 @@ pub fn f16_to_f32(half: u16) -> f32 {
         0 => f32::from_bits(sign | (fraction as f32 * 2.0_f32.powi(-24)).to_bits()),
         31 => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}
+/// Values up to the last that is wanted, of the first `count`.
+///
+/// # Safety
+/// `values` is readable for `count` of them; it need not be aligned.
+unsafe fn count_to_last<T: Copy>(values: *const T, count: usize, is_wanted: impl Fn(T) -> bool) -> usize {
+    /// Values that are looked at without a branch among them, so that they are looked at side by side.
+    const STRIP: usize = 64;
+    // SAFETY: as the caller promises.
+    let is_wanted = |index: usize| is_wanted(unsafe { values.add(index).read_unaligned() });
+    let mut end = count;
+    while end >= STRIP && !(end - STRIP..end).fold(false, |any, index| any | is_wanted(index)) {
+        end -= STRIP;
+    }
+    (0..end).rev().find(|&index| is_wanted(index)).map_or(0, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_that_is_not_zero_is_found_in_and_between_strips() {
+        for count in [0, 1, 63, 64, 65, 200] {
+            for last in (0..count).map(Some).chain([None]) {
+                let mut values = vec![0_u16; count + 3];
+                // Negative zeros, and what lies behind the row.
+                values.iter_mut().step_by(3).for_each(|value| *value = 0x8000);
+                values[count] = 1;
+                if let Some(last) = last {
+                    values[last] = 0x8001;
+                }
+                // SAFETY: there are more than `count`.
+                let found = unsafe { count_to_last(values.as_ptr(), count, |bits| bits << 1 != 0) };
+                assert_eq!(found, last.map_or(0, |last| last + 1), "{count}");
+            }
+        }
     }
 }
