@@ -162,6 +162,17 @@ impl Shared {
         self.model_card().map_or(&[], |card| card.examples.as_slice())
     }
 
+    /// The names that the chosen model may have in another studio, the surest first.
+    #[must_use]
+    pub fn model_names(&self) -> Vec<String> {
+        if let Some(chosen) = &self.next.studio {
+            return vec![chosen.model.clone()];
+        }
+        let files = &self.next.recipe.files;
+        let card = self.model_card().map(|card| card.name.clone());
+        card.into_iter().chain((!files.is_empty()).then(|| self.next.model_name(files))).collect()
+    }
+
     /// The library's card of the chosen model.
     fn model_card(&self) -> Option<&ModelCard> {
         let main = self.next.recipe.files.main()?;

@@ -28,6 +28,11 @@ pub enum Command {
     AskAll,
     /// Make the next pictures with this model of another studio.
     Choose(StudioModel),
+    /// Make the next pictures with the chosen model's like of this studio; where it has none, offer
+    /// its models.
+    PlaceOn(String),
+    /// Choose none of the models that are offered.
+    DismissOffer,
     /// Make the next pictures here again.
     UseOwn,
 }
@@ -48,6 +53,8 @@ impl FeatureCommand for Command {
             Self::Forget(_) => (tr!("studios-forget"), tr!("studios-remove-this-studio-and")),
             Self::AskAll => (tr!("studios-models-of-other-studios"), tr!("studios-choose-a-model-of")),
             Self::Choose(_) => (tr!("studios-use-this-model"), tr!("studios-have-the-next-pictures")),
+            Self::PlaceOn(_) => (tr!("studios-use-this-studio"), tr!("studios-generate-there-with-the")),
+            Self::DismissOffer => (tr!("common-not-now"), tr!("studios-keep-the-current-model")),
             Self::UseOwn => (tr!("studios-use-this-computer"), tr!("studios-generate-the-next-pictures")),
         }
     }
@@ -60,7 +67,7 @@ impl FeatureCommand for Command {
         };
         let link = state.link.trim();
         match self {
-            Self::Open | Self::Close | Self::SetLink(_) | Self::AskAll => Ok(()),
+            Self::Open | Self::Close | Self::SetLink(_) | Self::AskAll | Self::DismissOffer => Ok(()),
             Self::ConnectLink => {
                 can_connect()?;
                 is(StudioLink::is_address(link), tr!("studios-paste-a-link-or"))
@@ -72,6 +79,13 @@ impl FeatureCommand for Command {
             }
             Self::AskAgain(address) => is(!state.is_asking(address), tr!("studios-one-moment")),
             Self::Choose(chosen) => is(state.kept.named(&chosen.studio).is_some(), tr!("studios-this-studio-is-not")),
+            Self::PlaceOn(name) => {
+                let studio = state.kept.named(name).ok_or(tr!("studios-this-studio-is-not"))?;
+                let is_there = shared.next.studio.as_ref().is_some_and(|it| it.studio == *name);
+                is(!is_there, tr!("studios-pictures-are-generated-there"))?;
+                is(state.trouble_of(studio).is_none(), tr!("studios-this-studio-cannot-be"))?;
+                is(state.offered_by(studio).is_none_or(|it| !it.is_empty()), tr!("studios-it-has-no-models"))
+            }
             Self::UseOwn => is(shared.next.studio.is_some(), tr!("studios-pictures-are-generated-here")),
             Self::Forget(name) => is(state.kept.named(name).is_some(), tr!("studios-this-studio-is-not")),
         }

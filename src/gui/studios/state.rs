@@ -43,6 +43,10 @@ pub struct State {
     pub(crate) connecting: Option<String>,
     /// Why the last command was not carried out.
     pub(crate) trouble: Option<Advice>,
+    /// The kept studio to which a person moved the chosen model, until a model of it is chosen.
+    pub(crate) placing: Option<String>,
+    /// The studios stood on the board in the last frame.
+    pub(super) was_on_board: bool,
 }
 
 impl State {
@@ -63,10 +67,35 @@ impl State {
         self.models_of(address).is_some_and(|it| it.answer == Answer::Awaited)
     }
 
+    /// The models that a studio told last, where it ever did.
+    pub(crate) fn offered_by(&self, studio: &KeptStudio) -> Option<&[OfferedModel]> {
+        self.models_of(&studio.address)?.offered.as_deref()
+    }
+
     /// A model of a kept studio as it was offered, where that is known.
     pub(crate) fn offered(&self, model: &StudioModel) -> Option<&OfferedModel> {
-        let offered = self.models_of(&self.kept.named(&model.studio)?.address)?.offered.as_ref()?;
-        offered.iter().find(|it| it.name == model.model)
+        self.offered_by(self.kept.named(&model.studio)?)?.iter().find(|it| it.name == model.model)
+    }
+
+    /// The model of a studio that has one of these names, the first of which comes first.
+    pub(crate) fn same_model(&self, studio: &KeptStudio, names: &[String]) -> Option<StudioModel> {
+        let offered = self.offered_by(studio)?;
+        let of_name = |name: &String| offered.iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        let same = names.iter().find_map(of_name)?;
+        Some(StudioModel { studio: studio.name.clone(), model: same.name.clone() })
+    }
+
+    /// True where a studio answered when it was asked last.
+    pub(crate) fn is_reached(&self, studio: &KeptStudio) -> bool {
+        self.models_of(&studio.address).is_some_and(|it| it.answer == Answer::Given)
+    }
+
+    /// Why a studio gave no answer when it was asked last.
+    pub(crate) fn trouble_of(&self, studio: &KeptStudio) -> Option<&Advice> {
+        match &self.models_of(&studio.address)?.answer {
+            Answer::Missing(advice) => Some(advice),
+            Answer::Unasked | Answer::Due | Answer::Awaited | Answer::Given => None,
+        }
     }
 
     /// All kept studios are to be asked for their models; what they told stays until they answer.
@@ -128,6 +157,7 @@ impl State {
         (self.kept, self.is_read) = (kept, true);
         let addresses: Vec<String> = self.kept.iter().map(|it| it.address.to_string()).collect();
         self.models.retain(|address, _| addresses.contains(address));
+        self.placing.take_if(|name| self.kept.named(name).is_none());
     }
 
     /// Takes the list of kept studios in which one has another address now: what is known of it stays.
@@ -207,6 +237,31 @@ mod tests {
 
     fn dream() -> Vec<OfferedModel> {
         vec![OfferedModel { name: "Dream".into(), ..OfferedModel::default() }]
+    }
+
+    #[test]
+    fn the_chosen_model_is_known_to_a_studio_by_any_of_its_names() {
+        let mut state = state(1);
+        let studio = state.take_due().remove(0);
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(state.same_model(&studio, &names(&["Dream"])), None, "it has told nothing yet");
+        let offered = |name: &str| OfferedModel { name: name.into(), ..OfferedModel::default() };
+        state.take_models(&studio.address, Ok(vec![offered("sdxl"), offered("Dream"), offered("Dream (v2)")]));
+        let same = |wanted: &[&str]| state.same_model(&studio, &names(wanted)).map(|it| it.model);
+        assert_eq!(same(&["Dream", "sdxl"]).as_deref(), Some("Dream"), "the first name comes first");
+        assert_eq!(same(&["My own", "SDXL"]).as_deref(), Some("sdxl"));
+        assert_eq!((same(&["Drea"]), same(&[])), (None, None));
+    }
+
+    #[test]
+    fn a_studio_that_is_forgotten_is_no_place_for_a_model() {
+        let mut state = State { placing: Some("0".into()), ..state(2) };
+        state.take_kept(state.kept.clone());
+        assert_eq!(state.placing.as_deref(), Some("0"));
+        let mut kept = state.kept.clone();
+        assert!(kept.forget("0"));
+        state.take_kept(kept);
+        assert_eq!(state.placing, None);
     }
 
     #[test]

@@ -11,10 +11,13 @@ use atelier_peers::{AccessToken, KeptStudio, KeptStudios, StudioAddress, StudioL
 
 use crate::gui::context::Context;
 use crate::gui::due;
+use crate::gui::feature_command::FeatureCommand as _;
+use crate::gui::screen::Screen;
 use crate::gui::studios::command::Command;
 use crate::gui::studios::state::{Answer, Search, State};
 use crate::gui::studios::work::{self, Connected, StudioAnswer};
 use crate::gui::workers::Worker;
+use atelier_studio::studio_model::StudioModel;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -54,11 +57,40 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.ask_all();
             ask(state, context);
         }
-        Command::Choose(chosen) => {
-            let defaults = state.offered(&chosen).map(|it| it.defaults.clone()).unwrap_or_default();
-            context.shared.next.use_studio(chosen, defaults);
+        Command::Choose(chosen) => choose(state, chosen, context),
+        Command::PlaceOn(name) => {
+            if state.kept.named(&name).is_some_and(|studio| state.offered_by(studio).is_none()) {
+                state.ask_named(&name);
+                ask_due(state, context);
+            }
+            state.placing = Some(name);
+            place(state, context);
         }
-        Command::UseOwn => context.shared.next.use_this_computer(),
+        Command::DismissOffer => state.placing = None,
+        Command::UseOwn => {
+            state.placing = None;
+            context.shared.next.use_this_computer();
+        }
+    }
+}
+
+fn choose(state: &mut State, chosen: StudioModel, context: &mut Context<'_>) {
+    state.placing = None;
+    let defaults = state.offered(&chosen).map(|it| it.defaults.clone()).unwrap_or_default();
+    context.shared.next.use_studio(chosen, defaults);
+}
+
+/// Chooses the model of the studio to which a person moved theirs, once it is known that it has the
+/// same. Where it has another name, the studio's models stay offered.
+fn place(state: &mut State, context: &mut Context<'_>) {
+    let Some(studio) = state.placing.as_ref().and_then(|name| state.kept.named(name)) else { return };
+    if let Some(advice) = state.trouble_of(studio) {
+        context.notice(advice.to_string());
+        state.placing = None;
+    } else if let Some(same) = state.same_model(studio, &context.shared.model_names()) {
+        // The answer that this waited for may come long after the command.
+        context.name_change(Command::PlaceOn(String::new()).label());
+        choose(state, same, context);
     }
 }
 
@@ -196,6 +228,7 @@ fn apply_answer(state: &mut State, address: &StudioAddress, asked: StudioAnswer,
     };
     state.take_models(&address, models);
     follow_defaults(state, context);
+    place(state, context);
     ask_due(state, context);
 }
 
@@ -208,9 +241,15 @@ fn follow_defaults(state: &State, context: &mut Context<'_>) {
 }
 
 /// Takes what the search has found. Whoever chooses a model of this computer wants no other
-/// studio's any more.
+/// studio's any more; whoever looks at the board wants to know which studios are there.
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     context.shared.next.follow_own_model();
+    let is_on_board = state.is_read && context.shared.screen == Screen::Devices;
+    if is_on_board && !state.was_on_board {
+        state.ask_all();
+        ask_due(state, context);
+    }
+    state.was_on_board = is_on_board;
     let Some(search) = &state.search else { return };
     while let Some(found) = search.news.try_next() {
         match found {

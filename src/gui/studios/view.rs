@@ -46,18 +46,24 @@ pub(crate) fn model_menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// The models of a studio, to be chosen.
 fn models_of(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio) {
     ui.add(Label::new(bold(&studio.name).color(theme::palette(ui).strong)).truncate());
-    let models = state.studios.models_of(&studio.address);
-    for model in models.and_then(|it| it.offered.as_ref()).into_iter().flatten() {
+    if offered_models(ui, state, commands, studio) {
+        ui.close();
+    }
+    state_of(ui, state, studio);
+}
+
+/// A button for each model that a studio offers; true once one is chosen.
+pub(crate) fn offered_models(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio) -> bool {
+    let mut is_chosen_now = false;
+    for model in state.studios.offered_by(studio).into_iter().flatten() {
         let chosen = StudioModel { studio: studio.name.clone(), model: model.name.clone() };
         let is_chosen = state.shared.next.studio.as_ref() == Some(&chosen);
         let entry = Button::selectable(is_chosen, model.name.as_str()).right_text("");
         let command = Command::Choose(chosen);
         let said = tr!("studios-on", model = model.name, studio = studio.name);
-        if command_control(ui, state, commands, command, |ui| ui.add(entry).accessible_name(said)).clicked() {
-            ui.close();
-        }
+        is_chosen_now |= command_control(ui, state, commands, command, |ui| ui.add(entry).accessible_name(said)).clicked();
     }
-    state_of(ui, state, studio);
+    is_chosen_now
 }
 
 /// The model of another studio that the next pictures are made with, as one thing with a name; false
@@ -81,10 +87,8 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
         });
     ui.horizontal_wrapped(|ui| {
         command_button(ui, state, commands, Command::UseOwn);
-        if let Some(studio) = state.studios.kept.named(&chosen.studio)
-            && matches!(state.studios.models_of(&studio.address), Some(StudioModels { answer: Answer::Missing(_), .. }))
-        {
-            command_button(ui, state, commands, Command::AskAgain(studio.address.clone()));
+        if let Some(studio) = state.studios.kept.named(&chosen.studio) {
+            ask_again(ui, state, commands, studio);
         }
         model_menu(ui, state, commands);
     });
@@ -186,21 +190,25 @@ fn kept(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio
     let palette = theme::palette(ui);
     ui.horizontal(|ui| {
         ui.add(Label::new(RichText::new(&studio.name).color(palette.text)).truncate()).on_hover_text(studio.address.to_string());
-        let models = state.studios.models_of(&studio.address);
-        if models.is_some_and(|it| matches!(it.answer, Answer::Missing(_))) {
-            command_button(ui, state, commands, Command::AskAgain(studio.address.clone()));
-        }
+        ask_again(ui, state, commands, studio);
         command_button(ui, state, commands, Command::Forget(studio.name.clone()));
     });
-    if let Some(offered) = state.studios.models_of(&studio.address).and_then(|it| it.offered.as_ref()).filter(|it| !it.is_empty()) {
+    if let Some(offered) = state.studios.offered_by(studio).filter(|it| !it.is_empty()) {
         let names = offered.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         ui.add(Label::new(small(&names, palette.weak)).truncate()).on_hover_text(&names);
     }
     state_of(ui, state, studio);
 }
 
+/// The button that asks a studio again which gave no answer.
+pub(crate) fn ask_again(ui: &mut Ui, state: &State, commands: &mut Commands, studio: &KeptStudio) {
+    if state.studios.trouble_of(studio).is_some() {
+        command_button(ui, state, commands, Command::AskAgain(studio.address.clone()));
+    }
+}
+
 /// Why the models of a studio are not listed, or may be others by now.
-fn state_of(ui: &mut Ui, state: &State, studio: &KeptStudio) {
+pub(crate) fn state_of(ui: &mut Ui, state: &State, studio: &KeptStudio) {
     let palette = theme::palette(ui);
     match state.studios.models_of(&studio.address) {
         Some(StudioModels { offered: Some(offered), answer: Answer::Given }) => {

@@ -103,18 +103,18 @@ impl Studio {
     }
 
     /// Center of the control whose name contains this.
-    fn center_of(&self, name: &str) -> Pos2 {
+    pub(crate) fn center_of(&self, name: &str) -> Pos2 {
         let found = self.harness.query_all_by_label_contains(name).find(|node| node.accesskit_node().role() != Role::Label);
         found.unwrap_or_else(|| panic!("there is no {name}")).rect().center()
     }
 
     /// Horizontal position inside the column with this title.
-    fn column_x(&self, title: &str) -> f32 {
+    pub(crate) fn column_x(&self, title: &str) -> f32 {
         self.harness.get_by_label(title).rect().left() + 60.0
     }
 
     /// Drags from one point to another in several steps, as a hand does.
-    fn drag(&mut self, from: Pos2, to: Pos2) {
+    pub(crate) fn drag(&mut self, from: Pos2, to: Pos2) {
         self.harness.drag_at(from);
         self.harness.step();
         for part in [0.1_f32, 0.5, 0.9, 1.0] {

@@ -6,6 +6,7 @@ use atelier_gallery::queue::{JobState, QueuedJob};
 use atelier_peers::{Announcement, Browser, KeptStudios, Network, StudioAddress, StudioId};
 
 use crate::gui::studios::state::Answer;
+use crate::gui::tests::board::machine;
 use crate::gui::tests::*;
 
 /// Where windows of other tests look: a port that nobody announces anything at, below those that
@@ -60,6 +61,37 @@ fn connected(port: u16) -> (Studio, Studio) {
     assert_eq!((chosen.studio.as_str(), chosen.model), ("Studio at 127.0.0.1", model));
     studio.harness.check_accessibility();
     (there, studio)
+}
+
+/// What a studio of a link is called where nothing else is known.
+const THERE: &str = "Studio at 127.0.0.1";
+
+/// The Devices view of a window with this model, which keeps the studio of another window.
+fn on_board(model: &str) -> (Studio, Studio) {
+    let (there, link) = sharing();
+    let mut recipe = ready();
+    recipe.files.set(FileRole::Model, model);
+    let settings = Settings { recipe, places_automatically: false, ..Settings::default() };
+    let mut studio = Studio::with(settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.port.send(Event::Devices(machine()));
+    studio.settle();
+    // The panel may be longer than the window is high.
+    studio.harness.get_by_role_and_label(Role::Button, "Another studio…").click_accesskit();
+    studio.harness.run_ok();
+    assert!(studio.app().state.studios.is_open);
+    studio.fill("Link or token", &link);
+    studio.click("Add studio");
+    studio.until("the studio", |app| app.state.studios.kept.iter().next().is_some());
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.until("its models", |app| app.state.studios.models.values().all(|it| it.answer == Answer::Given));
+    studio.settle();
+    (there, studio)
+}
+
+/// The studio and the model that the next pictures are made with.
+fn chosen(studio: &Studio) -> Option<(&str, &str)> {
+    studio.app().state.shared.next.studio.as_ref().map(|it| (it.studio.as_str(), it.model.as_str()))
 }
 
 /// The job that the last row of the queue has.
@@ -280,4 +312,79 @@ fn a_studio_that_has_another_address_is_found_again_and_that_is_said() {
     assert_eq!((moved.address, moved.token, moved.name), (StudioAddress::of(now).unwrap(), before.token, before.name));
     studio.until("its models", |app| app.state.studios.models.values().all(|it| it.answer == Answer::Given));
     assert!(studio.app().state.shared.next.studio.is_some(), "the chosen model stays chosen");
+}
+
+#[test]
+fn a_model_dragged_to_a_studio_on_the_board_is_used_there_and_dragged_back_here() {
+    let (_there, mut studio) = on_board("/models/small.safetensors");
+    assert!(studio.sees("Reachable") && studio.sees("Takes whole models and uses its own devices."));
+    studio.harness.check_accessibility();
+    let from = studio.center_of("Diffusion runs on GPU0");
+    studio.drag(from, egui::pos2(studio.column_x(THERE), from.y));
+    assert_eq!(chosen(&studio), Some((THERE, "Small")), "its model of the same name");
+    assert!(studio.sees("Small runs on Studio at 127.0.0.1") && !studio.sees("Diffusion runs on"), "all of it stands there");
+    studio.harness.check_accessibility();
+
+    assert_eq!(studio.app().state.shared.next.recipe.steps, 6, "with the settings that suit it, as where it is chosen in Create");
+    assert!(!studio.sees("Everything fits.") && !studio.sees("Suggest a placement"), "nothing is said of memory here");
+
+    let from = studio.center_of("Small runs on");
+    studio.drag(from, egui::pos2(studio.column_x("Disk"), from.y));
+    assert!(chosen(&studio).is_some(), "a disk runs no model");
+    studio.drag(from, egui::pos2(studio.column_x("GPU1"), from.y));
+    assert_eq!((chosen(&studio), studio.app().state.shared.next.recipe.steps), (None, 4));
+    assert!(studio.sees("Diffusion runs on GPU0"), "where it was before");
+}
+
+#[test]
+fn keys_and_menus_move_a_model_to_a_studio_which_offers_its_own_where_it_has_not_this_one() {
+    let (_there, mut studio) = on_board("/models/sd15.safetensors");
+    studio.focus("VAE runs on GPU0");
+    for place in ["GPU1", "CPU"] {
+        studio.press(Modifiers::NONE, Key::ArrowRight);
+        studio.settle();
+        assert_eq!(studio.assignment(Module::Vae).runs_on, place);
+    }
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.settle();
+    assert_eq!(chosen(&studio), None, "it has another model");
+    assert!(studio.sees("It has no model named sd15. Choose one of its models."));
+    studio.harness.check_accessibility();
+    studio.click("Not now");
+    assert!(!studio.sees("It has no model named"));
+
+    studio.focus("VAE runs on CPU");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.click(&format!("Whole model on {THERE}"));
+    studio.settle();
+    assert!(studio.sees("It has no model named sd15."));
+    studio.click(&format!("Small on {THERE}"));
+    studio.settle();
+    assert_eq!(chosen(&studio), Some((THERE, "Small")));
+    assert!(!studio.sees("It has no model named"));
+    studio.focus("Small runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    assert!(chosen(&studio).is_some(), "there is nothing further on the right");
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    studio.settle();
+    assert_eq!(chosen(&studio), None);
+    assert_eq!(studio.assignment(Module::Vae).runs_on, "CPU", "the placement here stays");
+}
+
+#[test]
+fn a_studio_that_cannot_be_reached_takes_no_model_and_says_why() {
+    let (there, mut studio) = on_board("/models/small.safetensors");
+    let Studio { mut harness, folder, port } = there;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port, folder));
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.until("the answer", |app| app.state.studios.models.values().any(|it| matches!(it.answer, Answer::Missing(_))));
+    studio.settle();
+    assert!(studio.sees("cannot be reached") && studio.sees("Try again") && !studio.sees("Reachable"));
+    studio.harness.check_accessibility();
+    let from = studio.center_of("Diffusion runs on GPU0");
+    studio.drag(from, egui::pos2(studio.column_x(THERE), from.y));
+    assert_eq!((chosen(&studio), &studio.app().state.studios.placing), (None, &None));
+    assert_eq!(studio.text(), ("", "", ""), "it stays where it is");
 }

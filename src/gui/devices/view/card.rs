@@ -1,18 +1,16 @@
 //! Card of a module: one half for its runtime device, one for its weights. Buttons, keys and menus.
 
-use eframe::egui::{
-    Color32, EventFilter, Id, Key, Popup, Rect, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
-};
+use eframe::egui::{Color32, EventFilter, Id, Key, Popup, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::card_paint::{BUTTON, CardContent, RADIUS, paint_runtime, paint_weights};
+use crate::gui::devices::view::card_paint::{BUTTON, CardContent, focus_ring, paint_runtime, paint_weights};
 use crate::gui::devices::view::names::place_name;
+use crate::gui::devices::view::studio_column;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::theme::Palette;
 use crate::gui::{icons, theme};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
@@ -44,7 +42,7 @@ pub(crate) fn runtime_half(
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_runtime(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, board, commands, module, CardPart::Runtime, &response);
+    keys(ui, state, commands, module, CardPart::Runtime, &response);
 
     let dots = Rect::from_min_size(pos2(rect.right() - BUTTON - 3.0, rect.top() + 3.0), vec2(BUTTON, BUTTON));
     let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &tr!("devices-placement-of-the", module = module.label()), palette.weak);
@@ -58,7 +56,7 @@ pub(crate) fn runtime_half(
     if pin.on_hover_text(hint).clicked() {
         commands.push(command);
     }
-    let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, board, commands, module, pinned);
+    let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, state, commands, module, pinned);
     let dots = dots.on_hover_text(tr!("devices-choose-the-device-of"));
     let menu_name = tr!("devices-placement-of-the", module = module.label());
     Popup::menu(&dots).accessible_name(&menu_name).show(|ui| entries(ui, commands));
@@ -92,20 +90,14 @@ pub(crate) fn weights_half(
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
-    keys(ui, &state.devices.board, commands, module, CardPart::Weights, &response);
+    keys(ui, state, commands, module, CardPart::Weights, &response);
     let pinned = state.devices.board.pins.contains(&module);
     let menu_name = tr!("devices-placement-of-the", module = module.label());
-    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.devices.board, commands, module, pinned));
+    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, state, commands, module, pinned));
     if !response.dragged() {
         response.clone().on_hover_text(tr!("devices-drag-the-weights-to"));
     }
     response
-}
-
-fn focus_ring(ui: &Ui, response: &Response, rect: Rect, palette: &Palette) {
-    if response.has_focus() {
-        ui.painter().rect_stroke(rect, RADIUS, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
-    }
 }
 
 fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Color32) -> Response {
@@ -120,8 +112,9 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
     response
 }
 
-/// Keys of the focused card: arrows move it, P pins it.
-fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: CardPart, response: &Response) {
+/// Keys of the focused card: arrows move it, P pins it. Right of all devices are the other studios,
+/// which take the whole model.
+fn keys(ui: &Ui, state: &State, commands: &mut Commands, module: Module, own: CardPart, response: &Response) {
     if !response.has_focus() {
         return;
     }
@@ -132,10 +125,14 @@ fn keys(ui: &Ui, board: &Board, commands: &mut Commands, module: Module, own: Ca
     if pin {
         commands.push(Command::TogglePin(module));
     }
-    if left != right
-        && let Some(card_move) = next_move(board, module, if shift { CardPart::Weights } else { own }, right)
-    {
+    if left == right {
+        return;
+    }
+    let part = if shift { CardPart::Weights } else { own };
+    if let Some(card_move) = next_move(&state.devices.board, module, part, right) {
         commands.push(Command::Move(card_move));
+    } else if right && part == CardPart::Runtime {
+        studio_column::move_to_next(state, commands, right);
     }
 }
 
@@ -159,8 +156,8 @@ pub(crate) fn locations(board: &Board) -> Vec<WeightLocation> {
 }
 
 /// Menu of all places for a card.
-fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pinned: bool) {
-    let palette = theme::palette(ui);
+fn menu(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, pinned: bool) {
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
     ui.set_min_width(220.0);
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
     for (part, heading) in [(CardPart::Runtime, tr!("devices-runs-on-2")), (CardPart::Weights, tr!("devices-weights-in"))] {
@@ -193,6 +190,9 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
                 ui.close();
             }
         }
+        ui.separator();
+    }
+    if studio_column::entries(ui, state, commands) {
         ui.separator();
     }
     let command = Command::TogglePin(module);

@@ -1,6 +1,6 @@
 //! Content and painting of a card.
 
-use eframe::egui::{Align2, Color32, CornerRadius, FontId, Painter, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use eframe::egui::{Align2, Color32, CornerRadius, FontId, Painter, Rect, Response, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use crate::gui::devices::board::Board;
 use crate::gui::devices::view::names::module_title;
@@ -115,10 +115,31 @@ pub(crate) fn paint_weights(painter: &Painter, rect: Rect, content: &CardContent
     dotted(&line, pos2(rect.left() + 11.0, rect.center().y), dot, &words, color);
 }
 
+/// Paints the card of a whole model, with words below its name.
+pub(crate) fn paint_model(painter: &Painter, rect: Rect, title: &str, words: &str, palette: &Palette, dragged: bool, hovered: bool) {
+    let fill = if hovered || dragged { palette.control } else { palette.raised };
+    if dragged {
+        painter.rect_filled(rect.translate(vec2(0.0, 5.0)).expand(2.0), RADIUS, palette.shadow);
+    }
+    painter.rect(rect, RADIUS, fill, Stroke::new(1.0, if dragged { palette.accent } else { palette.line }), StrokeKind::Inside);
+    let inside = painter.with_clip_rect(rect.shrink(3.0).intersect(painter.clip_rect()));
+    let name = painter.layout_job(theme::bold_job(title, theme::BODY, palette.strong));
+    inside.galley(pos2(rect.left() + 11.0, rect.top() + 6.0), name, palette.strong);
+    let at = pos2(rect.left() + 11.0, rect.top() + 33.0);
+    inside.text(at, Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), palette.text);
+}
+
 /// Paints a dot in a colour of the legend, and words; returns the right end of the words.
 fn dotted(painter: &Painter, at: eframe::egui::Pos2, dot: Color32, words: &str, color: Color32) -> f32 {
     painter.rect_filled(Rect::from_center_size(at + vec2(4.0, 0.0), vec2(8.0, 8.0)), 2.0, dot);
     painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), color).right()
+}
+
+/// Paints the ring of a card that has the keyboard.
+pub(crate) fn focus_ring(ui: &Ui, response: &Response, rect: Rect, palette: &Palette) {
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect, RADIUS, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
+    }
 }
 
 /// Paints a planned card, dashed.

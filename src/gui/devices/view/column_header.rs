@@ -69,9 +69,12 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     if bar.budget_bytes.is_some() {
         budget::handle(ui, commands, device, &bar, rect);
     }
-    phase_times::line(ui, board, &device.name, phases::visible_phase(ui));
-    ui.add_space(4.0);
-    phases::phases(ui, state, device, wide);
+    // Another studio's pictures take nothing here.
+    if state.shared.next.studio.is_none() {
+        phase_times::line(ui, board, &device.name, phases::visible_phase(ui));
+        ui.add_space(4.0);
+        phases::phases(ui, state, device, wide);
+    }
     budget::budget_row(ui, state, commands, device, &bar);
 }
 

@@ -27,10 +27,10 @@ const MAX_DEVICES: usize = 3;
 /// Height of a line, in points.
 const LINE: f32 = 27.0;
 
-/// Draws a line for each device in use.
+/// Draws a line for each device in use; none where another studio makes the pictures.
 pub(crate) fn compact(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let board = &state.devices.board;
-    if board.modules.is_empty() {
+    if board.modules.is_empty() || state.shared.next.studio.is_some() {
         return;
     }
     ui.scope(|ui| {

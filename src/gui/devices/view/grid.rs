@@ -27,6 +27,8 @@ pub(crate) const EDGE: f32 = 14.0;
 /// Positions of columns and rows.
 pub(crate) struct Grid {
     pub(crate) columns: Vec<(WeightLocation, Rect)>,
+    /// Columns of other studios, by their names.
+    pub(crate) studios: Vec<(String, Rect)>,
     /// Top of the first row.
     pub(crate) rows_top: f32,
 }

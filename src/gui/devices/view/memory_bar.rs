@@ -50,7 +50,9 @@ impl Bar {
     /// Bar of a device in a phase; `None`: in the phase with the highest use.
     pub(crate) fn of(state: &State, device: &Device, phase: Option<Phase>) -> Self {
         let board = &state.devices.board;
-        let prediction = board.prediction.as_ref().and_then(|it| it.device(&device.name));
+        // Another studio's pictures take nothing here.
+        let is_here = state.shared.next.studio.is_none();
+        let prediction = board.prediction.as_ref().filter(|_| is_here).and_then(|it| it.device(&device.name));
         let capacity = board.capacity(&device.name);
         let budget = board.placement.as_ref().zip(capacity).and_then(|(it, capacity)| it.budgets.bytes(&capacity.device));
         let phase = prediction.map(|it| phase.unwrap_or(it.peak().0));

@@ -16,6 +16,7 @@ mod phases;
 mod rows;
 mod servers;
 mod side_panel;
+mod studio_column;
 mod suggestion;
 mod text_form;
 mod trials;

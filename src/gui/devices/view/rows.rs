@@ -8,7 +8,7 @@ use crate::gui::devices::view::card_paint::{CardContent, RUNTIME_HEIGHT, WEIGHTS
 use crate::gui::devices::view::drag::{DraggedCard, animated_rect, drop_zones, paint_dragged_card, start_drag};
 use crate::gui::devices::view::grid::{COLUMN_WIDTH, DISK_SHARE, EDGE, GAP, Grid, PART_GAP, ROW_GAP};
 use crate::gui::devices::view::names::module_title;
-use crate::gui::devices::view::{card, column_header};
+use crate::gui::devices::view::{card, column_header, studio_column};
 use crate::gui::state::State;
 use crate::gui::theme;
 use atelier_core::placement::{Module, WeightLocation};
@@ -19,21 +19,29 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let board = &state.devices.board;
     let (locations, modules) = (card::locations(board), &board.modules);
     let available = ui.available_size();
-    let parts = locations.len() as f32 - 1.0 + DISK_SHARE;
+    let studios = state.studios.kept.iter().map(|studio| studio.name.clone()).collect::<Vec<_>>();
+    // The disk has a column too, which is narrower.
+    let wide_columns = (locations.len() + studios.len()) as f32 - 1.0;
+    let parts = wide_columns + DISK_SHARE;
     let header_height = column_header::height(board);
-    let width = ((available.x - 2.0 * EDGE - GAP * (locations.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
+    let width = ((available.x - 2.0 * EDGE - GAP * wide_columns) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
     let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
     let height = (header_height + rows + 10.0).max(available.y - 6.0);
-    let wide = width * parts + GAP * (locations.len() as f32 - 1.0) + 2.0 * EDGE;
+    let wide = width * parts + GAP * wide_columns + 2.0 * EDGE;
     let (area, _) = ui.allocate_exact_size(vec2(wide.max(available.x), height), Sense::hover());
     let mut left = area.left() + EDGE;
-    let columns = locations.into_iter().map(|location| {
-        let width = if location == WeightLocation::Disk { width * DISK_SHARE } else { width };
+    let mut next_column = |width: f32| {
         let rect = Rect::from_min_size(pos2(left, area.top()), vec2(width, height));
         left += width + GAP;
-        (location, rect)
+        rect
+    };
+    let columns = locations.into_iter().map(|location| {
+        let share = if location == WeightLocation::Disk { DISK_SHARE } else { 1.0 };
+        (location, next_column(width * share))
     });
-    let grid = Grid { columns: columns.collect(), rows_top: area.top() + header_height };
+    let columns = columns.collect();
+    let studios = studios.into_iter().map(|name| (name, next_column(width))).collect();
+    let grid = Grid { columns, studios, rows_top: area.top() + header_height };
     for (location, rect) in &grid.columns {
         ui.painter().rect_filled(*rect, 10.0, palette.panel);
         let head = Rect::from_min_size(rect.min, vec2(rect.width(), header_height));
@@ -41,6 +49,16 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
             Some(device) => column_header::header(ui, state, commands, device, head),
             None => column_header::disk_header(ui, head),
         }
+    }
+    for (name, rect) in &grid.studios {
+        ui.painter().rect_filled(*rect, 10.0, palette.panel);
+        if let Some(studio) = state.studios.kept.named(name) {
+            studio_column::column(ui, state, commands, studio, *rect);
+        }
+    }
+    if state.shared.next.studio.is_some() {
+        // The whole model stands there, and nothing of it here.
+        return studio_column::drop_zones_of_model(ui, state, commands, &grid);
     }
     if modules.is_empty() {
         let at = pos2(area.center().x, grid.rows_top + 60.0);
@@ -52,7 +70,10 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let Some(content) = CardContent::of(board, *module) else { continue };
         let dragged = dragged.as_deref().filter(|dragged| dragged.module == *module);
         match dragged {
-            Some(dragged) => drop_zones(ui, board, commands, &grid, row, dragged),
+            Some(dragged) => {
+                drop_zones(ui, board, commands, &grid, row, dragged);
+                studio_column::drop_zones(ui, state, commands, &grid);
+            }
             None => planned_places(ui, board, &grid, row, *module),
         }
         module_card(ui, state, commands, &grid, row, *module, &content, dragged, area.min);

@@ -1,6 +1,6 @@
 //! List of servers whose devices are borrowed, with their commands.
 
-use eframe::egui::{Frame, Label, Margin, RichText, Ui};
+use eframe::egui::{Button, Frame, Label, Margin, RichText, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{RemoteServer, ServerState, ssh_tunnel_command};
@@ -9,11 +9,11 @@ use crate::gui::devices::view::input_line;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_button, command_control, heading, icon_button};
-use crate::gui::{theme, widgets};
+use crate::gui::{studios, theme, widgets};
 use atelier_core::sentences::sentence;
 use atelier_language::tr;
 
-/// Draws the list of servers.
+/// Draws the list of servers, and the button for studios that take whole models.
 pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, tr!("devices-remote-devices"), |ui| {
@@ -33,6 +33,8 @@ pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     for server in &state.devices.servers {
         entry(ui, state, commands, server);
     }
+    let another = Button::new(tr!("devices-another-studio"));
+    command_control(ui, state, commands, studios::Command::Open, |ui| ui.add(another));
 }
 
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteServer) {

@@ -12,7 +12,7 @@ use crate::gui::icons::Icon;
 use crate::gui::memory::view as memory;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control, heading};
-use crate::gui::{icons, theme, widgets};
+use crate::gui::{icons, studios, theme, widgets};
 use atelier_core::format::seconds;
 use atelier_core::sentences::list;
 use atelier_language::tr;
@@ -24,12 +24,15 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ScrollArea::vertical().id_salt("board side scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
-            fit_section(ui, state, commands);
-            ui.add_space(4.0);
-            // Before the model's needs are known, too: what is below must not move under the
-            // pointer.
-            trials::trials(ui, state, commands);
-            notes(ui, state, commands);
+            // What is known of memory and time is about models of this computer.
+            if !studios::view::chosen_model(ui, state, commands) {
+                fit_section(ui, state, commands);
+                ui.add_space(4.0);
+                // Before the model's needs are known, too: what is below must not move under the
+                // pointer.
+                trials::trials(ui, state, commands);
+                notes(ui, state, commands);
+            }
             memory::resident_models(ui, state, commands);
             saved_placements(ui, state, commands);
             servers::servers(ui, state, commands);
