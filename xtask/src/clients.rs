@@ -13,14 +13,18 @@ use crate::requirements::{Os, Purpose};
 
 /// What is installed into an environment of its own, in the versions that were tried.
 const PACKAGES: [&str; 4] = ["webuiapi==0.9.17", "openai==3.57.0", "mcp==2.3.0", "pillow"];
-const NODE_PACKAGES: [&str; 6] = [
+const NODE_PACKAGES: [&str; 7] = [
     "ai@6.0.326",
     "@ai-sdk/openai@3.0.141",
     "@ai-sdk/openai-compatible@2.0.92",
     "node-sd-webui@0.0.8",
     "puppeteer-core@24.43.1",
     "sillytavern@1.19.0",
+    "stable-diffusion-api@0.0.7",
 ];
+/// What npm starts from. The `sharp` that stable-diffusion-api names is built by a script that fetches a
+/// library from elsewhere; this one brings it along as a package.
+const NODE_MANIFEST: &str = r#"{"private": true, "overrides": {"stable-diffusion-api": {"sharp": "0.33.5"}}}"#;
 
 /// Builds the program, installs the clients, and lets them ask.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
@@ -34,8 +38,8 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     }
     finish(Command::new(&own_python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES))?;
     let node = folder.join("node");
-    let created = std::fs::create_dir_all(&node);
-    created.map_err(|error| Failure::new(format!("{} cannot be created: {error}", node.display())))?;
+    let created = std::fs::create_dir_all(&node).and_then(|()| std::fs::write(node.join("package.json"), NODE_MANIFEST));
+    created.map_err(|error| Failure::new(format!("{} cannot be prepared: {error}", node.display())))?;
     let npm = if Os::current() == Os::Windows { "npm.cmd" } else { "npm" };
     let quietly = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
     finish(Command::new(npm).args(quietly).arg(&node).args(NODE_PACKAGES))?;

@@ -12,7 +12,7 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test, what failed once more; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
-  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, node-sd-webui, SillyTavern, mcp) ask a real server, and a browser use its page; needs Python, Node, Chromium and the network
+  cargo xtask test --clients    let programs that others wrote (webuiapi, openai, ai, node-sd-webui, stable-diffusion-api, SillyTavern, mcp) ask a real server, and a browser use its page; needs Python, Node, Chromium and the network
   cargo xtask test --soak [-- ARGS] let ten people ask a real server for ten minutes, kill it in the middle, and count; needs Python and Linux
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour

@@ -81,6 +81,9 @@ pub(super) fn read_batch(mut fields: Fields) -> Result<(Enlargement, Vec<Value>)
         entry.leave(&["name"]);
         fields.close(entry);
     }
+    if images.is_empty() {
+        fields.missing("imageList");
+    }
     if images.len() > MAX_IMAGES {
         fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
     }
@@ -194,6 +197,11 @@ mod tests {
         assert!(how.notes[0].contains("imageList.0.rotate") && how.notes[0].contains("imageList.1"), "{:?}", how.notes);
         let Err(Failure::Invalid(faults)) = batch(r#"{"imageList": [{"name": "a.png"}]}"#) else { panic!("a picture is needed") };
         assert_eq!(faults[0].field, ["imageList", "0", "data"]);
+        // As npm's stable-diffusion-api sends it.
+        let Err(Failure::Invalid(faults)) = batch(r#"{"image_list": [{"image": "AAAA", "name": "a.png"}]}"#) else {
+            panic!("no picture was sent")
+        };
+        assert_eq!(faults[0].field, ["imageList"]);
         assert_eq!(html(&["<script> & more".to_owned()]), "<p>&lt;script&gt; &amp; more</p>");
     }
 }

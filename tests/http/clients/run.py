@@ -198,6 +198,7 @@ def main():
             of_openai(host, int(port))
             of_node("ai", "ai.mjs", sys.argv[2], 5, address)
             of_node("node-sd-webui", "sdwebui.mjs", sys.argv[2], 4, address)
+            of_node("stable-diffusion-api", "sdapi.mjs", sys.argv[2], 28, address, TOKEN)
             of_node("sillytavern", "sillytavern.mjs", sys.argv[2], 20, address, TOKEN)
             of_node("phone", "phone.mjs", sys.argv[2], 16, address, TOKEN, screenshots)
             of_mcp(address, sys.argv[1], environment)
