@@ -463,7 +463,8 @@ fn access(world: &mut World) {
     fs::create_dir_all(&data).unwrap();
     let tokens = r#"{"Anna": "0123456789abcdef", "Ben": {"token": "fedcba9876543210", "since": 1000, "until": 4000000000}}"#;
     fs::write(data.join("serve-tokens.json"), tokens).unwrap();
-    fs::write(data.join("serve-approvals.json"), r#"{"192.168.1.23": {"here": "192.168.1.5", "since": 4000000000}}"#).unwrap();
+    fs::write(data.join("serve-approvals.json"), r#"{"192.168.1.23": {"here": "192.168.1.5", "since": 4000000000, "program": "Blender"}}"#)
+        .unwrap();
     fs::write(data.join("serve-uses.json"), r#"{"tokens": {"Ben": 2000}}"#).unwrap();
     let listed = world.run(0, &["serve", "access"]);
     let told: Vec<Value> = listed.iter().map(|it| json!([it["name"], it["by"], it["since_ms"], it["last_used_ms"]])).collect();
@@ -474,6 +475,7 @@ fn access(world: &mut World) {
     ];
     assert_eq!(told, expected);
     assert_eq!(listed[1]["until_ms"], 4_000_000_000_000_i64);
+    assert_eq!((&listed[1]["program"], &listed[2]["program"]), (&Value::Null, &json!("Blender")));
 }
 
 fn studios(world: &mut World) {

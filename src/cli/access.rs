@@ -40,8 +40,8 @@ fn list(paths: &Paths, printer: &mut Printer<'_>) -> anyhow::Result<()> {
         printer.text("Nobody has a token, and no device was let in without one.")?;
         return Ok(());
     }
-    let title = ["NAME", "BY", "SINCE", "LAST USED", "ENDS"].map(str::to_owned);
-    let table: Vec<[String; 5]> = std::iter::once(title).chain(admissions.iter().map(row)).collect();
+    let title = ["NAME", "BY", "SINCE", "LAST USED", "ENDS", "CALLS ITSELF"].map(str::to_owned);
+    let table: Vec<[String; 6]> = std::iter::once(title).chain(admissions.iter().map(row)).collect();
     printer.lines(aligned(&table).trim_end_matches('\n'))?;
     Ok(())
 }
@@ -56,16 +56,18 @@ fn line(admission: &Admission) -> AccessLine {
     AccessLine::Access {
         name: admission.name.clone(),
         by: kind(admission).to_owned(),
+        program: admission.program.clone(),
         since_ms: ms(admission.since_secs),
         last_used_ms: ms(admission.used_secs),
         until_ms: ms(admission.until_secs),
     }
 }
 
-fn row(admission: &Admission) -> [String; 5] {
-    let Admission { name, since_secs, used_secs, until_secs, .. } = admission;
+fn row(admission: &Admission) -> [String; 6] {
+    let Admission { name, program, since_secs, used_secs, until_secs, .. } = admission;
     let used = used_secs.map_or_else(|| "never".to_owned(), day);
-    [name.clone(), kind(admission).to_owned(), since_secs.map(day).unwrap_or_default(), used, until_secs.map(day).unwrap_or_default()]
+    let [since, until] = [since_secs, until_secs].map(|secs| secs.map(day).unwrap_or_default());
+    [name.clone(), kind(admission).to_owned(), since, used, until, program.clone().unwrap_or_default()]
 }
 
 /// A day where this computer is; empty where there is no such day.

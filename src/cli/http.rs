@@ -2,9 +2,11 @@
 //!
 //! Standard output carries the address, and nothing else; standard error says who may use it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::exit::Exit;
@@ -12,7 +14,7 @@ use super::flags::{HttpFlags, LibraryFlags};
 use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
-use crate::http::{Access, CannotServe, DiskQuota, Prepared, Retention, Server, ServerOptions, lan_address};
+use crate::http::{Access, Caller, CannotServe, DiskQuota, Prepared, Retention, Server, ServerOptions, lan_address};
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
@@ -105,7 +107,19 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         write_message(err, &format!("Pictures of other people go to the trash after {days}, {kept}"));
     }
     let announcement = if flags.announce { announce(&flags.name.unwrap_or_default(), &addresses, server.id(), err) } else { None };
+    // Somebody may have come already.
+    let has_come = Arc::new(AtomicBool::new(true));
+    let come = Arc::clone(&has_come);
+    server.wake_with(move || come.store(true, Ordering::Release));
+    let mut told = BTreeSet::new();
     while !interrupt.pressed() {
+        if has_come.swap(false, Ordering::AcqRel) {
+            for caller in server.guests().asking {
+                if told.insert(caller.address) {
+                    write_message(err, &turned_away(&caller));
+                }
+            }
+        }
         // The queue keeps the pictures; nobody else reads these.
         while engine.try_next().is_some() {}
         match queue.next_within(POLL_INTERVAL) {
@@ -170,9 +184,23 @@ fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(
     lines
 }
 
+/// That a device came without a token, in a sentence.
+fn turned_away(caller: &Caller) -> String {
+    let Caller { address, program } = caller;
+    let named = program.as_ref().map(|name| format!(", whose program calls itself \"{name}\",")).unwrap_or_default();
+    format!("A device at {address}{named} came without a token that counts, and was refused. Give it one with --person NAME.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_without_a_token_is_told_with_what_its_program_calls_itself() {
+        let told = |program: Option<&str>| turned_away(&Caller { address: [192, 168, 1, 23].into(), program: program.map(str::to_owned) });
+        assert!(told(Some("Blender")).starts_with("A device at 192.168.1.23, whose program calls itself \"Blender\", came"));
+        assert!(told(None).starts_with("A device at 192.168.1.23 came without a token"));
+    }
 
     #[test]
     fn a_phone_gets_a_link_with_its_token_where_other_computers_are_listened_to() {

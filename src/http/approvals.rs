@@ -22,18 +22,22 @@ pub const APPROVAL_DAYS: u32 = 30;
 const MAX_APPROVALS: usize = 1000;
 
 /// One device's approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Approval {
     /// The address of this computer that it asked.
     here: IpAddr,
     /// Seconds since 1970.
     since: i64,
+    /// What the program called itself that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
 }
 
 /// A device that was let in. Times are in seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Device {
     pub(super) address: IpAddr,
+    pub(super) program: Option<String>,
     pub(super) since: i64,
     /// When its approval ends, if it is not used meanwhile.
     pub(super) until: i64,
@@ -67,10 +71,10 @@ impl Approvals {
     }
 
     /// Lets a device in; false where too many were let in.
-    pub(super) fn add(&mut self, address: IpAddr, here: IpAddr, now_secs: i64) -> bool {
+    pub(super) fn add(&mut self, address: IpAddr, here: IpAddr, program: Option<String>, now_secs: i64) -> bool {
         let has_room = self.0.len() < MAX_APPROVALS || self.0.contains_key(&address);
         if has_room {
-            self.0.insert(address, Approval { here, since: now_secs });
+            self.0.insert(address, Approval { here, since: now_secs, program });
         }
         has_room
     }
@@ -87,7 +91,12 @@ impl Approvals {
 
     /// The devices, also those whose approval has ended.
     pub(super) fn all(&self, uses: &Uses) -> impl Iterator<Item = Device> {
-        self.0.iter().map(|(address, it)| Device { address: *address, since: it.since, until: it.until(*address, uses) })
+        self.0.iter().map(|(address, it)| Device {
+            address: *address,
+            program: it.program.clone(),
+            since: it.since,
+            until: it.until(*address, uses),
+        })
     }
 }
 
@@ -125,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("approvals.json");
         let mut approvals = Approvals::read(&file).unwrap();
-        assert!(approvals.add(device(23), HERE, 100));
+        assert!(approvals.add(device(23), HERE, Some("Blender/4.2".into()), 100));
         approvals.write(&file).unwrap();
         #[cfg(unix)]
         {
@@ -134,12 +143,15 @@ mod tests {
         }
         let mut again = Approvals::read(&file).unwrap();
         assert_eq!(again, approvals);
+        assert_eq!(again.all(&Uses::default()).next().unwrap().program.as_deref(), Some("Blender/4.2"));
         let admits = |approvals: &Approvals, address: IpAddr, here: IpAddr| approvals.admits(address, here, &Uses::default(), 101);
         assert!(admits(&again, device(23), HERE));
         assert!(!admits(&again, device(24), HERE), "another device");
         assert!(!admits(&again, device(23), device(6)), "another network, or another address of this computer");
         assert!(again.remove(device(23)) && !again.remove(device(23)));
         assert!(!admits(&again, device(23), HERE));
+        std::fs::write(&file, br#"{"192.168.1.24": {"here": "192.168.1.5", "since": 100}}"#).unwrap();
+        assert!(admits(&Approvals::read(&file).unwrap(), device(24), HERE), "one of before programs were noted");
         std::fs::write(&file, br#"{"somebody": {}}"#).unwrap();
         assert!(Approvals::read(&file).unwrap_err().sentence.contains("approvals.json"));
     }
@@ -148,8 +160,8 @@ mod tests {
     fn an_approval_ends_after_thirty_days_without_use() {
         const LASTS: i64 = 30 * DAY_SECS;
         let mut approvals = Approvals::default();
-        approvals.add(device(1), HERE, 1000);
-        approvals.add(device(2), HERE, 1000);
+        approvals.add(device(1), HERE, None, 1000);
+        approvals.add(device(2), HERE, None, 1000);
         let mut uses = Uses::default();
         uses.note(&Entry::Device(device(2)), 5000);
         let admitted = |now: i64| [1, 2].map(|last| approvals.admits(device(last), HERE, &uses, now));
@@ -158,9 +170,9 @@ mod tests {
         assert_eq!(admitted(5000 + LASTS), [false, false]);
         let mut rest = approvals.clone();
         rest.remove_ended(&uses, 1000 + LASTS);
-        assert_eq!(rest.all(&uses).collect::<Vec<_>>(), [Device { address: device(2), since: 1000, until: 5000 + LASTS }]);
+        assert_eq!(rest.all(&uses).collect::<Vec<_>>(), [Device { address: device(2), program: None, since: 1000, until: 5000 + LASTS }]);
         // A use of an approval before this one does not end it.
-        approvals.add(device(2), HERE, 2 * LASTS);
+        approvals.add(device(2), HERE, None, 2 * LASTS);
         assert!(approvals.admits(device(2), HERE, &uses, 2 * LASTS + 1));
     }
 }

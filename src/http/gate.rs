@@ -55,7 +55,7 @@ impl Gate {
     /// Answers a device.
     pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> DeviceAnswer {
         let welcome = match self.visitors.answer(address, is_welcome) {
-            Some(here) if is_welcome => Welcome::At(here),
+            Some(asked) if is_welcome => Welcome::At(asked.here, asked.caller.program),
             None if is_welcome => Welcome::Answered,
             Some(_) | None => Welcome::TurnedAway,
         };

@@ -41,6 +41,7 @@ mod pairing;
 mod payload;
 mod pictures;
 mod places;
+mod program;
 mod quota;
 mod recipe;
 mod register;
@@ -79,6 +80,7 @@ use guard::{Head, Verdict, judge};
 use identity::Local;
 use json::Json;
 use options::assemble;
+use program::program_name;
 use register::Register;
 use state::SharedApp;
 
@@ -92,7 +94,7 @@ pub use quota::{DiskQuota, used_bytes};
 pub use register::{Admission, DeviceAnswer};
 pub use retention::Retention;
 pub use tokens::{TokenName, Tokens};
-pub use visitors::Guests;
+pub use visitors::{Caller, Guests};
 
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
@@ -258,7 +260,8 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
         Verdict::Preflight(origin) => return with_origin(with_safety(preflight()), &origin),
         Verdict::Refuse(refusal) => {
             if let (guard::Refusal::Token, Some((address, here))) = (refusal, device) {
-                gate.visitors.note_asking(address, here);
+                let program = sole(request.headers(), "user-agent").and_then(program_name);
+                gate.visitors.note_asking(Caller { address, program }, here);
             }
             let failure = match refusal {
                 guard::Refusal::Token => Failure::Unauthorized(refusal.sentence()),

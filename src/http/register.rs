@@ -15,6 +15,7 @@ use super::guard::{Entry, Policy};
 use super::kept_file::{self, Followed};
 use super::tokens;
 use super::uses::Uses;
+use super::visitors::Caller;
 
 /// Its files, in the folder of data.
 const APPROVALS_FILE: &str = "serve-approvals.json";
@@ -69,12 +70,12 @@ impl Register {
     }
 
     /// The devices that were let in.
-    pub(super) fn devices(&self) -> Vec<IpAddr> {
+    pub(super) fn devices(&self) -> Vec<Caller> {
         let now_secs = now_secs();
         // In this order everywhere.
         let approvals = self.approvals.read();
         let uses = self.uses.lock();
-        approvals.all(&uses).filter(|it| it.until > now_secs).map(|it| it.address).collect()
+        approvals.all(&uses).filter(|it| it.until > now_secs).map(|it| Caller { address: it.address, program: it.program }).collect()
     }
 
     /// Notes that somebody was let in by this; true where that is to be written.
@@ -133,6 +134,8 @@ pub struct Admission {
     pub name: String,
     /// A device without a token.
     pub is_device: bool,
+    /// What the program of a device called itself when it asked.
+    pub program: Option<String>,
     /// `None`: nobody noted it.
     pub since_secs: Option<i64>,
     /// `None`: not since then.
@@ -154,12 +157,14 @@ pub(super) fn admissions(data: &Path) -> Result<Vec<Admission>, Advice> {
         used_secs: used(&Entry::Token(it.name.clone()), it.since),
         name: it.name,
         is_device: false,
+        program: None,
         since_secs: it.since,
         until_secs: it.until,
     });
     let devices = approvals.all(&uses).filter(|it| it.until > now_secs).map(|it| Admission {
         name: it.address.to_string(),
         is_device: true,
+        program: it.program,
         since_secs: Some(it.since),
         used_secs: used(&Entry::Device(it.address), Some(it.since)),
         until_secs: Some(it.until),
@@ -185,10 +190,10 @@ pub(super) fn revoke(data: &Path, name: &str) -> Result<bool, Advice> {
 }
 
 /// What becomes of a device without a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Welcome {
-    /// It is let in at this address of this computer.
-    At(IpAddr),
+    /// It is let in at this address of this computer; its program called itself so.
+    At(IpAddr, Option<String>),
     TurnedAway,
     /// It does not ask any more: what was answered elsewhere holds.
     Answered,
@@ -208,7 +213,7 @@ impl DeviceAnswer {
     /// Answers a device.
     pub(super) fn new(register: &Arc<Register>, address: IpAddr, welcome: Welcome) -> Self {
         // Too many are told once it is kept.
-        let _ = change(&mut register.approvals.write(), address, welcome);
+        let _ = change(&mut register.approvals.write(), address, &welcome);
         Self { register: Arc::clone(register), address, welcome }
     }
 
@@ -220,18 +225,18 @@ impl DeviceAnswer {
         let Self { register, address, welcome } = self;
         let mut is_changed = false;
         register.change(|approvals| {
-            is_changed = change(approvals, address, welcome);
+            is_changed = change(approvals, address, &welcome);
             is_changed
         })?;
-        let has_room = is_changed || !matches!(welcome, Welcome::At(_));
+        let has_room = is_changed || !matches!(welcome, Welcome::At(..));
         if has_room { Ok(()) } else { Err(too_many(&register.data.join(APPROVALS_FILE))) }
     }
 }
 
 /// Answers a device in these approvals; false where that changes nothing.
-fn change(approvals: &mut Approvals, address: IpAddr, welcome: Welcome) -> bool {
+fn change(approvals: &mut Approvals, address: IpAddr, welcome: &Welcome) -> bool {
     match welcome {
-        Welcome::At(here) => approvals.add(address, here, now_secs()),
+        Welcome::At(here, program) => approvals.add(address, *here, program.clone(), now_secs()),
         Welcome::TurnedAway => approvals.remove(address),
         Welcome::Answered => false,
     }
@@ -243,6 +248,10 @@ mod tests {
 
     const DEVICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7));
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+
+    fn let_in() -> Welcome {
+        Welcome::At(HERE, Some("Blender/4.2".into()))
+    }
 
     /// The register as a server has it that starts now.
     fn opened(data: &Path) -> Arc<Register> {
@@ -256,11 +265,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let register = opened(folder.path());
         let is_let_in_later = || opened(folder.path()).admits(DEVICE, HERE);
-        let answer = DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE));
+        let answer = DeviceAnswer::new(&register, DEVICE, let_in());
         assert!(register.admits(DEVICE, HERE) && !is_let_in_later());
         answer.keep().unwrap();
         assert!(register.admits(DEVICE, HERE) && is_let_in_later());
-        assert_eq!(register.devices(), [DEVICE]);
+        let device = Caller { address: DEVICE, program: Some("Blender/4.2".into()) };
+        assert_eq!((register.devices(), opened(folder.path()).devices()), (vec![device.clone()], vec![device]));
         DeviceAnswer::new(&register, DEVICE, Welcome::Answered).keep().unwrap();
         assert!(register.admits(DEVICE, HERE) && is_let_in_later(), "as it was answered before");
         let answer = DeviceAnswer::new(&register, DEVICE, Welcome::TurnedAway);
@@ -276,7 +286,7 @@ mod tests {
         let file = folder.path().join(APPROVALS_FILE);
         std::fs::write(&file, b"{").unwrap();
         let register = opened(folder.path());
-        let advice = DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE)).keep().unwrap_err();
+        let advice = DeviceAnswer::new(&register, DEVICE, let_in()).keep().unwrap_err();
         assert!(advice.sentence.contains(APPROVALS_FILE), "{advice}");
         assert!(register.admits(DEVICE, HERE), "for as long as this server runs");
         assert_eq!(std::fs::read(&file).unwrap(), b"{");
@@ -305,13 +315,14 @@ mod tests {
         let register = Arc::new(Register::open(folder.path()));
         let people = ["Anna".to_owned(), "Ben".to_owned()];
         let told = policy.write().tokens.of_people(&tokens::file_in(folder.path()), &people, None, 1000).unwrap();
-        DeviceAnswer::new(&register, DEVICE, Welcome::At(HERE)).keep().unwrap();
+        DeviceAnswer::new(&register, DEVICE, let_in()).keep().unwrap();
         assert!(register.refresh(&policy) && !register.refresh(&policy));
         assert!(register.note_use(&Entry::Token("Ben".into())));
         register.write_uses();
         let listed = admissions(folder.path()).unwrap();
         let about: Vec<_> = listed.iter().map(|it| (it.name.as_str(), it.is_device, it.used_secs.is_some())).collect();
         assert_eq!(about, [("Anna", false, false), ("Ben", false, true), ("10.0.0.7", true, false)]);
+        assert_eq!([&listed[0], &listed[2]].map(|it| it.program.as_deref()), [None, Some("Blender/4.2")]);
         assert_eq!((listed[0].since_secs, listed[0].until_secs), (Some(1000), None));
         let device = &listed[2];
         assert_eq!(device.until_secs.zip(device.since_secs).map(|(until, since)| until - since), Some(30 * 24 * 60 * 60));

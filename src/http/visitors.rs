@@ -22,9 +22,25 @@ pub struct Guests {
     /// Names of those who asked for something lately.
     pub connected: Vec<String>,
     /// Devices without a token that nobody has answered yet.
-    pub asking: Vec<IpAddr>,
+    pub asking: Vec<Caller>,
     /// Those that were let in, also by an earlier start.
-    pub admitted: Vec<IpAddr>,
+    pub admitted: Vec<Caller>,
+}
+
+/// A device without a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub address: IpAddr,
+    /// What the program called itself that asked; a stranger's word, short and in one line.
+    pub program: Option<String>,
+}
+
+/// A device that asks.
+#[derive(Clone, Debug)]
+pub(super) struct Asking {
+    pub(super) caller: Caller,
+    /// The address of this computer that it asked.
+    pub(super) here: IpAddr,
 }
 
 type Wake = dyn Fn() + Send + Sync;
@@ -36,8 +52,7 @@ pub(super) struct Visitors(Mutex<State>);
 #[derive(Default)]
 struct State {
     seen: BTreeMap<Owner, Instant>,
-    /// Each with the address of this computer that it asked.
-    asking: Vec<(IpAddr, IpAddr)>,
+    asking: Vec<Asking>,
     turned_away: BTreeSet<IpAddr>,
     wake: Option<Arc<Wake>>,
 }
@@ -61,24 +76,25 @@ impl Visitors {
     }
 
     /// A device came without a token. `here`: the address of this computer that it asked.
-    pub(super) fn note_asking(&self, address: IpAddr, here: IpAddr) {
+    pub(super) fn note_asking(&self, caller: Caller, here: IpAddr) {
         self.change(|state| {
-            let is_known = state.turned_away.contains(&address) || state.asking.iter().any(|(it, _)| *it == address);
+            let address = caller.address;
+            let is_known = state.turned_away.contains(&address) || state.asking.iter().any(|it| it.caller.address == address);
             let is_new = !is_known && state.asking.len() < MAX_ASKING;
             if is_new {
-                state.asking.push((address, here));
+                state.asking.push(Asking { caller, here });
             }
             is_new
         });
     }
 
-    /// A device is answered: one that is turned away does not ask again in this run. Returns the address
-    /// of this computer that it asked, where it did.
-    pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> Option<IpAddr> {
+    /// A device is answered: one that is turned away does not ask again in this run. Returns what it
+    /// asked, where it did.
+    pub(super) fn answer(&self, address: IpAddr, is_welcome: bool) -> Option<Asking> {
         let mut asked = None;
         self.change(|state| {
-            asked = state.asking.iter().find(|(it, _)| *it == address).map(|(_, here)| *here);
-            state.asking.retain(|(it, _)| *it != address);
+            let place = state.asking.iter().position(|it| it.caller.address == address);
+            asked = place.map(|place| state.asking.remove(place));
             if is_welcome {
                 state.turned_away.remove(&address);
             } else if state.turned_away.len() < MAX_TURNED_AWAY {
@@ -91,7 +107,7 @@ impl Visitors {
 
     /// Those of which this is true ask no longer.
     pub(super) fn forget_asking(&self, is_answered: impl Fn(IpAddr, IpAddr) -> bool) {
-        self.0.lock().asking.retain(|(address, here)| !is_answered(*address, *here));
+        self.0.lock().asking.retain(|it| !is_answered(it.caller.address, it.here));
     }
 
     pub(super) fn is_turned_away(&self, address: IpAddr) -> bool {
@@ -104,7 +120,7 @@ impl Visitors {
         let connected = state.seen.iter().filter(|(_, at)| at.elapsed() < CONNECTED_FOR);
         Guests {
             connected: connected.map(|(owner, _)| owner.name().to_owned()).collect(),
-            asking: state.asking.iter().map(|(address, _)| *address).collect(),
+            asking: state.asking.iter().map(|it| it.caller.clone()).collect(),
             admitted: Vec::new(),
         }
     }
@@ -141,24 +157,28 @@ mod tests {
         }));
         let address = |last: u8| IpAddr::from([10, 0, 0, last]);
         let here = address(100);
+        let caller = |last: u8| Caller { address: address(last), program: Some(format!("Program/{last}")) };
         for _ in 0..3 {
-            visitors.note_asking(address(1), here);
+            visitors.note_asking(caller(1), here);
         }
-        assert_eq!((visitors.guests().asking, woken.load(Ordering::Relaxed)), (vec![address(1)], 1), "told once");
-        assert_eq!(visitors.answer(address(1), true), Some(here));
+        assert_eq!((visitors.guests().asking, woken.load(Ordering::Relaxed)), (vec![caller(1)], 1), "told once");
+        visitors.note_asking(Caller { program: None, ..caller(1) }, here);
+        assert_eq!(visitors.guests().asking, [caller(1)], "as it came first");
+        let answered = |last: u8, is_welcome: bool| visitors.answer(address(last), is_welcome).map(|it| (it.caller, it.here));
+        assert_eq!(answered(1, true), Some((caller(1), here)));
         assert!(!visitors.is_turned_away(address(1)) && visitors.guests().asking.is_empty());
-        visitors.note_asking(address(2), here);
-        assert_eq!(visitors.answer(address(2), false), Some(here));
-        visitors.note_asking(address(2), here);
+        visitors.note_asking(caller(2), here);
+        assert_eq!(answered(2, false), Some((caller(2), here)));
+        visitors.note_asking(caller(2), here);
         assert!(visitors.guests().asking.is_empty() && visitors.is_turned_away(address(2)), "who was turned away does not ask again");
-        assert_eq!(visitors.answer(address(1), false), None);
+        assert_eq!(answered(1, false), None);
         assert!(visitors.is_turned_away(address(1)), "who was let in may be turned away later");
         for last in 10..60 {
-            visitors.note_asking(address(last), here);
+            visitors.note_asking(caller(last), here);
         }
         visitors.forget_asking(|address, asked| address == IpAddr::from([10, 0, 0, 10]) && asked == here);
         assert_eq!(visitors.guests().asking.len(), MAX_ASKING - 1, "one was let in elsewhere");
-        visitors.note_asking(address(10), here);
+        visitors.note_asking(caller(10), here);
         assert_eq!(visitors.guests().asking.len(), MAX_ASKING);
         visitors.note_seen(&Owner::named("Anna"));
         assert_eq!(visitors.guests().connected, ["Anna"]);

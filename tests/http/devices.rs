@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::process::Output;
 
+use atelier::http::Caller;
 use atelier::http::guard::Policy;
 use atelier_core::paths::{Paths, write_private};
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ use crate::studio::Studio;
 
 /// Every client of these tests.
 const DEVICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+/// One that gives no name.
+const CALLER: Caller = Caller { address: DEVICE, program: None };
 
 /// A server that lets nobody in without a token.
 fn guarded() -> Studio {
@@ -36,11 +39,11 @@ fn write_approval(studio: &Studio, device: &str, here: &str) {
 fn a_device_is_let_in_also_after_a_restart_until_that_is_revoked() {
     let mut studio = guarded();
     assert_eq!(status(&studio), 401);
-    assert_eq!(studio.server().guests().asking, [DEVICE]);
+    assert_eq!(studio.server().guests().asking, [CALLER]);
     studio.server().answer(DEVICE, true).keep().unwrap();
     assert_eq!(status(&studio), 200);
     let guests = studio.server().guests();
-    assert_eq!((guests.admitted, guests.asking.len()), (vec![DEVICE], 0));
+    assert_eq!((guests.admitted, guests.asking.len()), (vec![CALLER], 0));
     studio.serve();
     assert_eq!(status(&studio), 200);
     studio.server().answer(DEVICE, false).keep().unwrap();
@@ -48,7 +51,26 @@ fn a_device_is_let_in_also_after_a_restart_until_that_is_revoked() {
     assert!(studio.server().guests().asking.is_empty(), "it was answered in this run");
     studio.serve();
     assert_eq!(status(&studio), 401);
-    assert_eq!(studio.server().guests().asking, [DEVICE]);
+    assert_eq!(studio.server().guests().asking, [CALLER]);
+}
+
+#[test]
+fn what_a_program_calls_itself_is_told_where_it_asks_and_as_long_as_it_has_access() {
+    let mut studio = guarded();
+    let named = |name: &str| Sent::new(studio.address(), "GET", "/sdapi/v1/cmd-flags", &[("User-Agent", name)], b"").answer().status;
+    let long = format!("Krita/5.3 (Windows; \"x64\") {}", "plugin ".repeat(300));
+    assert_eq!([named(&long), named("Another")], [401; 2]);
+    let asking = studio.server().guests().asking;
+    assert_eq!(asking.iter().map(|it| it.address).collect::<Vec<_>>(), [DEVICE], "once");
+    let name = asking[0].program.as_deref().unwrap();
+    assert!(name.starts_with("Krita/5.3 plugin plugin") && name.len() <= 63, "{name}");
+    studio.server().answer(DEVICE, true).keep().unwrap();
+    studio.serve();
+    assert_eq!(status(&studio), 200);
+    assert!(studio.server().guests().admitted[0].program.as_ref().is_some_and(|it| it.starts_with("Krita/5.3")));
+    let listed = atelier(studio.home.path(), &["serve", "access"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.lines().next().unwrap().ends_with("CALLS ITSELF") && listed.contains("  Krita/5.3 plugin"), "{listed}");
 }
 
 #[test]
@@ -87,7 +109,7 @@ fn the_command_line_lists_who_may_come_in_and_shuts_them_out_while_a_server_runs
         assert!(revoked.status.success(), "{}", String::from_utf8_lossy(&revoked.stderr));
     }
     assert_eq!(statuses(), [401, 200, 401]);
-    assert_eq!((studio.server().people().len(), studio.server().guests().asking), (1, vec![DEVICE]));
+    assert_eq!((studio.server().people().len(), studio.server().guests().asking), (1, vec![CALLER]));
     let nobody = run(&["revoke", "Anna"]);
     let said = String::from_utf8_lossy(&nobody.stderr);
     assert!(nobody.status.code() == Some(1) && said.contains("atelier serve access"), "{said}");

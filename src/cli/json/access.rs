@@ -7,5 +7,5 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum AccessLine {
-    Access { name: String, by: String, since_ms: Option<i64>, last_used_ms: Option<i64>, until_ms: Option<i64> },
+    Access { name: String, by: String, program: Option<String>, since_ms: Option<i64>, last_used_ms: Option<i64>, until_ms: Option<i64> },
 }

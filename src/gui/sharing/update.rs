@@ -14,7 +14,7 @@ use crate::gui::sharing::command::Command;
 use crate::gui::sharing::state::{Phase, PhoneCode, Running, State};
 use crate::gui::sharing::work::{self, Parts};
 use crate::gui::workers::Worker;
-use crate::http::{Access, CannotServe};
+use crate::http::{Access, Caller, CannotServe};
 
 /// The address at which other devices are listened to: every one of this computer's.
 const EVERYWHERE: &str = "0.0.0.0";
@@ -231,7 +231,7 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let is_open = state.is_open;
     let Phase::On(running) = &mut state.phase else { return };
     let guests = running.server.guests();
-    let new = guests.asking.iter().find(|it| !running.guests.asking.contains(it)).copied();
+    let new = guests.asking.iter().find(|it| !running.guests.asking.contains(it)).cloned();
     running.guests = guests;
     // The command line may have taken a token back.
     running.people = running.server.people();
@@ -239,8 +239,10 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     if state.code.as_ref().is_some_and(|code| !has_token(code)) {
         state.code = None;
     }
-    if let Some(address) = new.filter(|_| !is_open) {
-        context.notice(tr!("sharing-a-device-at-asks", address));
+    if let Some(Caller { address, program }) = new.filter(|_| !is_open) {
+        let asks = tr!("sharing-a-device-at-asks", address);
+        let calls_itself = program.map(|program| tr!("sharing-its-program-calls-itself", program));
+        context.notice([Some(asks), calls_itself].into_iter().flatten().collect::<Vec<_>>().join(" "));
     }
     measure(state, context);
 }

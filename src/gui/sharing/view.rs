@@ -12,7 +12,7 @@ use crate::gui::sharing::state::{Phase, PhoneCode, Running};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, heading, line_edit_with_undo, small, whole_number, wide_modal};
-use crate::http::{APPROVAL_DAYS, DiskQuota, Retention};
+use crate::http::{APPROVAL_DAYS, Caller, DiskQuota, Retention};
 
 /// Width of the dialog and of its text field, in points.
 const WIDTH: f32 = 460.0;
@@ -130,6 +130,13 @@ fn usage(state: &State, running: &Running, name: &str) -> Option<(String, bool)>
     })
 }
 
+/// What a program without a token calls itself, which proves nothing.
+fn calls_itself(ui: &mut Ui, program: Option<&str>) {
+    if let Some(program) = program {
+        ui.add(Label::new(small(tr!("sharing-its-program-calls-itself", program), theme::palette(ui).weak)).wrap());
+    }
+}
+
 /// What is shared, with whom.
 fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running) {
     let palette = theme::palette(ui);
@@ -144,22 +151,24 @@ fn shared(ui: &mut Ui, state: &State, commands: &mut Commands, running: &Running
         };
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
-    for address in &running.guests.asking {
+    for Caller { address, program } in &running.guests.asking {
         ui.push_id(address, |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(tr!("sharing-a-device-at-asks-for-access", address)).color(palette.text));
                 theme::accented(ui, |ui| command_button(ui, state, commands, Command::Admit(*address)));
                 command_button(ui, state, commands, Command::TurnAway(*address));
             });
+            calls_itself(ui, program.as_deref());
         });
     }
-    for address in &running.guests.admitted {
+    for Caller { address, program } in &running.guests.admitted {
         // One of them may ask anew in another network.
         ui.push_id(("admitted", address), |ui| {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(tr!("sharing-a-device-at-has-access", address)).color(palette.text));
                 command_button(ui, state, commands, Command::RevokeDevice(*address));
             });
+            calls_itself(ui, program.as_deref());
         });
     }
     if !running.guests.admitted.is_empty() {

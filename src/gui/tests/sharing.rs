@@ -12,7 +12,7 @@ fn answer(address: SocketAddr, path: &str, token: Option<&str>) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
     let login = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n{login}Connection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: Blender (Linux)\r\n{login}Connection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -84,11 +84,11 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     let address = start(&mut studio);
     assert_eq!(status(address, None), 401);
     studio.until("the question", |app| app.state.sharing.running().is_some_and(|it| it.guests.asking.len() == 1));
-    assert!(studio.sees("asks for access"));
+    assert!(studio.sees("asks for access") && studio.sees("Its program calls itself \"Blender\"."));
     studio.harness.check_accessibility();
     studio.click("Allow");
     assert_eq!(status(address, None), 200);
-    assert!(!studio.sees("asks for access") && studio.sees("has access"));
+    assert!(!studio.sees("asks for access") && studio.sees("has access") && studio.sees("Its program calls itself"));
     revoke_first(&mut studio);
     assert_eq!(status(address, None), 401, "who was let in may be turned away later");
     assert!(!studio.sees("has access"));

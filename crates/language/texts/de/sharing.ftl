@@ -67,3 +67,4 @@ sharing-end-this-persons-token = Das Token dieser Person beenden. Ihre Programme
 sharing-a-device-at-has-access = Ein Gerät unter { $address } hat Zugang.
 sharing-end-this-devices-access = Den Zugang dieses Geräts beenden. Bis das Teilen endet, wird nicht wieder nach ihm gefragt.
 sharing-access-belongs-to-an = Der Zugang gehört zur Adresse, die auch ein anderes Gerät bekommen kann. Er gilt in diesem Netzwerk und endet nach { $days } Tagen ohne Nutzung.
+sharing-its-program-calls-itself = Sein Programm nennt sich „{ $program }“.

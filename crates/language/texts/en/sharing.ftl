@@ -67,3 +67,4 @@ sharing-end-this-persons-token = End this person's token. Their programs and pho
 sharing-a-device-at-has-access = A device at { $address } has access.
 sharing-end-this-devices-access = End this device's access. It is not asked about again until sharing stops.
 sharing-access-belongs-to-an = Access belongs to the address, which another device can take. It holds in this network, and ends after { $days } days without use.
+sharing-its-program-calls-itself = Its program calls itself "{ $program }".

@@ -67,3 +67,4 @@ sharing-end-this-persons-token = この人のトークンを無効にします�
 sharing-a-device-at-has-access = { $address }のデバイスはアクセスできます。
 sharing-end-this-devices-access = このデバイスのアクセスを終了します。共有を停止するまで、このデバイスについて再び確認することはありません。
 sharing-access-belongs-to-an = アクセスはアドレスに対して許可され、別のデバイスがそのアドレスを使うこともあります。このネットワークでのみ有効で、{ $days }日間使われないと終了します。
+sharing-its-program-calls-itself = プログラムは「{ $program }」と名乗っています。
