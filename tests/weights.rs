@@ -188,9 +188,11 @@ fn a_copy_makes_the_bytes_that_the_same_types_make_at_load() {
         ("sdxl", whole("sdxl"), FileRole::Model),
     ];
     for (name, files, role) in cases {
-        for to in [TensorType::Q8_0, TensorType::Q4K] {
+        // The larger encoder of SDXL has its real size: a minute in four bits, whose bytes the others show.
+        let types = if name == "sdxl" { &[TensorType::Q8_0][..] } else { &[TensorType::Q8_0, TensorType::Q4K] };
+        for to in types {
             let output = dir.join(format!("{name}-{to}.gguf"));
-            let copy = ModelCopy::plan(files.get(role).unwrap(), Some(to), TensorTypeRules::default(), Some(&output), None).unwrap();
+            let copy = ModelCopy::plan(files.get(role).unwrap(), Some(*to), TensorTypeRules::default(), Some(&output), None).unwrap();
             let [at_load, copied] = with_copy(&alone, &files, role, &copy);
             assert!(at_load == copied, "{name}, {to}");
         }
