@@ -127,6 +127,39 @@ fn streamed_layers_make_the_same_picture_and_are_copied_while_others_compute() {
 }
 
 #[test]
+fn each_module_is_streamed_within_its_own_budget_to_the_same_picture() {
+    let alone = alone();
+    // A text of its own, that the encoder reads the first time.
+    let counts = |n: usize, max_vram: &str| {
+        let with = |recipe| Recipe { prompt: format!("a hill {n}"), ..recipe };
+        let said = alone.run(&with(streamed("diffusion,te", max_vram)));
+        assert!(matches!(said.end(), End::Done { .. }), "{max_vram}: {:?}", said.end());
+        let whole = alone.run(&with(Recipe { placement: placed("all=GPU0", ""), ..streamed("", "") }));
+        assert!(said.pixels() == whole.pixels(), "{max_vram}");
+        let copies = copies(&said);
+        let of = |module| copies.iter().find(|it| it.module == module).map_or(0, |it| it.count);
+        alone.engine.handle().unload().unwrap();
+        (of(Module::Llm), of(Module::Diffusion))
+    };
+    let (narrow, wide) = ("te=0.004,diffusion=8", "te.llm=8,unet=0.004");
+    let ((encoder, whole), (whole_encoder, diffusion)) = (counts(0, narrow), counts(1, wide));
+    assert!(encoder > whole_encoder && diffusion > whole, "{encoder} {whole} {whole_encoder} {diffusion}");
+    // Of a module's budget and its device's, the smaller counts.
+    assert_eq!(counts(2, "te=0.004,GPU0=6"), (encoder, whole));
+    assert_eq!(counts(3, "te=8,diffusion=8,GPU0=0.004"), (encoder, diffusion));
+    let estimate = alone.engine.estimate(&streamed("diffusion,te", narrow)).unwrap();
+    alone.engine.handle().list_devices().unwrap();
+    let devices = alone.engine.devices();
+    let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
+    for (max_vram, in_pieces) in [(narrow, (true, false)), (wide, (false, true))] {
+        let placement = Placement::parse(&streamed("diffusion,te", max_vram).placement, &devices).unwrap();
+        let prediction = Prediction::of(&placement, &estimate.needs, &capacities).unwrap();
+        let is_in_pieces = |module: Module| prediction.modules[&module].in_pieces;
+        assert_eq!((is_in_pieces(Module::Llm), is_in_pieces(Module::Diffusion)), in_pieces, "{max_vram}");
+    }
+}
+
+#[test]
 fn with_a_lora_or_another_device_of_a_batch_nothing_is_copied_ahead() {
     let alone = alone();
     let lora = Lora::new(tiny::lora(&folder("streamed-lora"), &support::alone::deep_options()).unwrap(), 1.0);
@@ -150,7 +183,7 @@ fn with_a_lora_or_another_device_of_a_batch_nothing_is_copied_ahead() {
 #[test]
 fn what_is_copied_ahead_stays_within_the_budget() {
     let alone = alone();
-    for max_vram in ["0.004", "0.006", "0.01", "0.02"] {
+    for max_vram in ["0.004", "0.006", "0.01", "0.02", "te=0.004,diffusion=0.01", "0.02,te=0.006"] {
         let recipe = streamed("diffusion,te", max_vram);
         let estimate = alone.engine.estimate(&recipe).unwrap();
         for _ in 0..2 {

@@ -16,7 +16,7 @@ const BUDGETED: [Module; 8] =
 #[derive(Clone)]
 pub(crate) struct ResolvedPlacement {
     pub(crate) placement: Placement,
-    /// One for each module whose device has one.
+    /// Those of each module: its device's and its own.
     pub(crate) budgets: Vec<Budget>,
     /// The placement under which memory and work were estimated: its own, or the default one where
     /// it was chosen for a recipe without one.
@@ -43,6 +43,12 @@ impl Budget {
     }
 }
 
+/// Maximum bytes of its device for a module, the smallest of its budgets; 0 is no limit.
+pub(crate) fn limit(budgets: &[Budget], module: Module, devices: &[Device]) -> u64 {
+    let own = budgets.iter().filter(|budget| budget.module == module).map(|budget| budget.bytes(devices));
+    own.filter(|bytes| *bytes > 0).min().unwrap_or(0)
+}
+
 impl ResolvedPlacement {
     /// Parses the texts of a recipe.
     pub(crate) fn resolve(text: &PlacementText, devices: &[Device]) -> Result<Self, PlacementError> {
@@ -51,14 +57,15 @@ impl ResolvedPlacement {
 
     /// Finds the budgets of a placement, all of whose devices are among these.
     pub(crate) fn new(placement: Placement, devices: &[Device]) -> Self {
-        let budget = |module| {
+        let budgets_of = |module| {
             let runs_on = &placement.assignment(module).runs_on;
-            let device = devices.iter().find(|device| device.name == *runs_on)?;
             // A budget of the processor is for planning: the engine holds it to none.
-            let gib = placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
-            Some(Budget { module, device: device.name.clone(), gib })
+            let device = devices.iter().find(|device| device.name == *runs_on && device.kind != DeviceKind::Cpu);
+            let gib = |device: &Device| [placement.budgets.gib(device), placement.budgets.modules().get(&module).copied()];
+            let gib = device.map(gib).into_iter().flatten().flatten();
+            gib.map(|gib| Budget { module, device: runs_on.clone(), gib }).collect::<Vec<_>>()
         };
-        let budgets = BUDGETED.into_iter().filter_map(budget).collect();
+        let budgets = BUDGETED.into_iter().flat_map(budgets_of).collect();
         Self { estimated_as: placement.clone(), placement, budgets, note: None }
     }
 
@@ -89,7 +96,7 @@ impl ResolvedPlacement {
 
     /// Maximum bytes of its device for the upscaler; 0 is no limit.
     pub(crate) fn upscaler_limit(&self, devices: &[Device]) -> u64 {
-        self.budgets.iter().find(|budget| budget.module == Module::Upscaler).map_or(0, |budget| budget.bytes(devices))
+        limit(&self.budgets, Module::Upscaler, devices)
     }
 
     /// Notes on what has no effect where a model of these files runs, in sentences.
@@ -175,7 +182,23 @@ mod tests {
         assert_eq!(budgets("all=cpu", "cpu=3"), []);
         assert_eq!(budgets("all=cuda0", "0"), []);
         assert_eq!(budgets("all=cuda0,vae=cuda1", "3,cuda0=0"), [(Module::Vae, "CUDA1".into(), 3.0)]);
-        assert!(matches!(resolved("", "", "cuda7=3"), Err(PlacementError::UnknownDevice { .. })));
+        assert!(matches!(resolved("", "", "cuda7=3"), Err(PlacementError::UnknownBudgeted { .. })));
+        assert_eq!(
+            budgets("all=cuda0,te=cpu", "te=2,unet=1.5,cuda0=3")[..2],
+            [(Module::Diffusion, "CUDA0".into(), 3.0), (Module::Diffusion, "CUDA0".into(), 1.5)]
+        );
+    }
+
+    #[test]
+    fn the_smaller_of_the_budgets_of_a_module_and_its_device_is_its_limit() {
+        let devices = devices().map(|device| Device { memory_total_bytes: 8 << 30, memory_free_bytes: 6 << 30, ..device });
+        let limits = |max_vram: &str| {
+            let budgets = resolved("all=cuda0,vae=cuda1", "", max_vram).unwrap().budgets;
+            [Module::Llm, Module::Diffusion, Module::Upscaler].map(|module| limit(&budgets, module, &devices) >> 29)
+        };
+        assert_eq!(limits("te=2"), [4, 0, 0]);
+        assert_eq!(limits("te=-5,3,upscaler=0.5"), [2, 6, 1]);
+        assert_eq!(limits("te=4,cuda0=-4"), [4, 4, 4], "the device's is smaller");
     }
 
     #[test]

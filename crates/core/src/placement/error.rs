@@ -40,6 +40,16 @@ pub enum PlacementError {
         /// Names of the matching devices.
         matching: String,
     },
+    /// Neither a device nor a module has this name.
+    #[error("{}", tr!("core-there-is-no-device-or-module", name, known, perhaps = perhaps(closest.as_ref())))]
+    UnknownBudgeted {
+        /// The name as it was written.
+        name: String,
+        /// Names of all devices.
+        known: String,
+        /// The closest name of a device or a module.
+        closest: Option<String>,
+    },
     /// A budget is no number.
     #[error(
         "{}", tr!("core-is-not-a-budget", reason = _0))]

@@ -35,6 +35,7 @@ mod search;
 mod streaming_budget;
 
 pub use automatic::{AutomaticPlacement, automatic};
+pub(crate) use budgets::one_budget;
 pub use budgets::{Budgets, budget_on};
 pub use capacity::DeviceCapacity;
 pub use change::{Alternative, Change};

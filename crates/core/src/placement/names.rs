@@ -11,12 +11,47 @@ use crate::module_names::{ENCODERS, MODULE_NAMES, modules_named, plain};
 
 /// The modules with this name, or an error that names the closest.
 pub(super) fn find_modules(name: &str) -> Result<&'static [Module], PlacementError> {
-    modules_named(name).ok_or_else(|| {
-        let key = |modules: &[Module]| if modules.len() == 1 { modules[0].key() } else { ENCODERS };
-        let names = MODULE_NAMES.into_iter().flat_map(|(modules, names)| names.iter().map(move |name| (*name, key(modules))));
-        let single = Module::ENCODERS.map(|module| (module.key(), module.key()));
-        PlacementError::UnknownModule { name: name.to_owned(), closest: closest(&plain(name), names.chain(single)) }
-    })
+    modules_named(name)
+        .ok_or_else(|| PlacementError::UnknownModule { name: name.to_owned(), closest: closest(&plain(name), module_names()) })
+}
+
+/// The name in placement texts of one module, or of all text encoders.
+fn key(modules: &[Module]) -> &'static str {
+    if let [module] = modules { module.key() } else { ENCODERS }
+}
+
+/// Every name of a module, and its name in placement texts.
+fn module_names<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
+    let names = MODULE_NAMES.into_iter().flat_map(|(modules, names)| names.iter().map(move |name| (*name, key(modules))));
+    names.chain(Module::ENCODERS.map(|module| (module.key(), module.key())))
+}
+
+/// What has a budget.
+#[derive(Debug)]
+pub(super) enum Budgeted<'a> {
+    /// A device.
+    Device(&'a Device),
+    /// A module, or all text encoders.
+    Modules(&'static [Module]),
+}
+
+/// What a name of a budget means: a device, or modules. A name that could be either is refused: of
+/// such names no reader would know.
+pub(super) fn budgeted<'a>(name: &str, devices: &'a [Device]) -> Result<Budgeted<'a>, PlacementError> {
+    match (modules_named(name), resolve_device(name, devices)) {
+        (None, Ok(device)) => Ok(Budgeted::Device(device)),
+        (Some(modules), Err(PlacementError::UnknownDevice { .. })) => Ok(Budgeted::Modules(modules)),
+        (Some(modules), Ok(device)) => {
+            let matching = format!("{}, {}", device.name, key(modules));
+            Err(PlacementError::AmbiguousDevice { name: name.trim().to_owned(), matching })
+        }
+        (None, Err(PlacementError::UnknownDevice { name: written, known, .. })) => {
+            let by_name = devices.iter().map(|device| (device.name.as_str(), device.name.as_str()));
+            let closest = closest(&plain(name), by_name.chain(module_names()));
+            Err(PlacementError::UnknownBudgeted { name: written, known, closest })
+        }
+        (_, Err(error)) => Err(error),
+    }
 }
 
 /// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`,

@@ -20,6 +20,7 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
         notes.extend(budget(placement, in_use, device, devices));
         notes.extend(unbudgeted(placement, in_use, device));
     }
+    notes.extend(in_use.iter().filter_map(|module| own_budget(placement, *module, devices)));
     notes.extend(budget_for_all(placement, in_use, devices));
     if !placement.split_batch.is_empty() && placement.shares().len() < 2 {
         notes.push(split(&placement.split_batch));
@@ -53,7 +54,7 @@ fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Optio
         };
         let (noun, key) = (module.noun(), module.key());
         tr!("core-streaming-layers-has-no-effect-the-weights-of", noun, place, key)
-    } else if placement.budgets.bytes(runs_on).is_none() {
+    } else if placement.budgets.bytes_for(module, runs_on).is_none() {
         tr!("core-streaming-layers-has-no", name)
     } else {
         return None;
@@ -82,6 +83,22 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     }
     let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
     Some(tr!("core-the-budget-of-saves", name, modules))
+}
+
+/// A module's own budget cuts its graph on a graphics device, and saves memory where its weights wait
+/// in RAM.
+fn own_budget(placement: &Placement, module: Module, devices: &[Device]) -> Option<String> {
+    placement.budgets.modules().get(&module)?;
+    let assignment = placement.assignment(module);
+    let (runs_on, noun) = (find(&assignment.runs_on, devices)?, module.noun());
+    if runs_on.kind == DeviceKind::Cpu {
+        Some(tr!("core-the-budget-of-the-cpu", noun))
+    } else if !module.has_layers() {
+        Some(tr!("core-the-budget-of-the-whole", noun))
+    } else {
+        let key = module.key();
+        (!is_in_ram(&assignment.weights, devices)).then(|| tr!("core-the-budget-of-the-weights", noun, key))
+    }
 }
 
 /// The engine cuts no graphs of these modules. Nor those of the VAE, for which tiles are offered: every
@@ -173,6 +190,21 @@ mod tests {
         assert!(notes[0].contains("of the text encoder are read from the disk") && notes[0].contains("te.llm=cpu"), "{notes:?}");
         assert_eq!(notes[1], "Streaming layers has no effect: the VAE runs as a whole.");
         assert_eq!(notes_of("", "cpu", "6", "vae"), notes[1..].to_vec(), "wherever its weights live");
+    }
+
+    #[test]
+    fn a_modules_own_budget_that_the_engine_would_ignore_is_noted() {
+        for (backend, params, max_vram, expected) in [
+            ("te=cpu", "", "te=2", "The budget of the text encoder has no effect: it runs on the CPU"),
+            ("", "", "unet=2", "The budget of the diffusion module saves no weights"),
+            ("", "te=disk", "te.llm=2", "--params-backend te.llm=cpu"),
+            ("", "cpu", "vae=1", "The budget of the VAE has no effect: it runs as a whole."),
+        ] {
+            let notes = notes_of(backend, params, max_vram, "");
+            assert!(notes.len() == 1 && notes[0].contains(expected), "{max_vram}: {notes:?}");
+        }
+        assert_eq!(notes_of("", "cpu", "te=2,diffusion=4", "diffusion,te"), Vec::<String>::new());
+        assert_eq!(notes_of("", "", "te.t5=2,controlnet=1", ""), Vec::<String>::new(), "neither is in use");
     }
 
     #[test]

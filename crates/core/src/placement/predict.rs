@@ -68,7 +68,7 @@ impl Prediction {
                 WeightLocation::Device(name) => Some(find(name, capacities)?),
                 WeightLocation::Disk => None,
             };
-            let has_budget = capacities.get(run).is_some_and(|capacity| placement.budgets.bytes(&capacity.device).is_some());
+            let has_budget = capacities.get(run).is_some_and(|it| placement.budgets.bytes_for(*module, &it.device).is_some());
             let cut = if has_budget && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
             slots.push((*module, needs, Slot { run, location, cut_bytes: cut }));
         }
@@ -79,7 +79,8 @@ impl Prediction {
             if let Some((module, needs, slot)) = slots.get_mut(grown)
                 && let Some(least) = slot.cut_bytes
             {
-                let bytes = ledger.graph_limit(needs, slot).max(least);
+                let own = capacities.get(slot.run).and_then(|it| placement.budgets.module_bytes(*module, &it.device));
+                let bytes = ledger.graph_limit(needs, slot).min(own.unwrap_or(u64::MAX)).max(least);
                 slot.cut_bytes = Some(bytes);
                 budgets.insert(*module, bytes);
             }
@@ -226,6 +227,22 @@ mod tests {
         assert_eq!(diffusion("1"), (true, 2, 10, false));
         assert_eq!(diffusion("-99"), (true, 2, 10, false));
         assert_eq!(diffusion("0"), (false, 60, 10, true));
+    }
+
+    #[test]
+    fn each_module_is_cut_to_its_own_budget() {
+        let it = |budgets: &str| predicted("diffusion=cpu,te=cpu", budgets, &image_model(), &capacities());
+        let budget = |it: &Prediction, module: Module| it.modules[&module].graph_budget_bytes.map(tenths);
+        let own = it("te=2,unet=3.5");
+        assert_eq!((budget(&own, Module::Llm), budget(&own, Module::Diffusion)), (Some(20), Some(35)));
+        // The ControlNet computes too.
+        assert_eq!(in_phases(&own, "CUDA0")[2], [17, 25, 15, 5]);
+        let one = it("te=2");
+        assert_eq!((budget(&one, Module::Llm), budget(&one, Module::Diffusion)), (Some(20), None), "the other is whole");
+        assert_eq!(budget(&it("6,te=2"), Module::Diffusion), Some(33), "the device's budget holds for the other");
+        assert_eq!(budget(&it("6,te=5"), Module::Llm), Some(38), "and for what has a larger one of its own");
+        let least = it("te=0.001");
+        assert_eq!(budget(&least, Module::Llm), Some(16), "no less than the largest piece");
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Placement {
                 let weights = WeightLocation::Device(processor.name.clone());
                 with.set(module, super::Assignment { weights, ..assignment.clone() });
             }
-            if with.budgets.bytes(runs_on).is_none() {
+            if with.budgets.bytes_for(module, runs_on).is_none() {
                 with.budgets = with.budgets.with(&runs_on.name, BUDGET_GIB);
             }
         }
@@ -62,6 +62,8 @@ mod tests {
         assert_eq!(completed("", "diffusion=disk", "cuda0=4", "diffusion"), of("diffusion=CPU", "CUDA0=4"));
         assert_eq!(completed("diffusion=cuda1", "cpu", "cuda0=4", "diffusion"), of("all=CPU", "CUDA0=4,CUDA1=-1"));
         assert_eq!(completed("te.t5=cuda1", "", "", "te.t5"), of("te.t5=CPU", "CUDA1=-1"));
+        assert_eq!(completed("", "", "unet=3", "diffusion"), of("diffusion=CPU", "diffusion=3"), "its own budget is one");
+        assert_eq!(completed("", "cpu", "te.t5=3", "diffusion,te.t5"), of("all=CPU", "CUDA0=-1,te.t5=3"));
     }
 
     #[test]

@@ -60,7 +60,8 @@ pub fn streaming_budgets(request: &PlanRequest<'_>, placement: &Placement) -> Re
         let mut with = placement.clone();
         let weights = if gib > 0.0 { ram.clone() } else { runs_on.clone() };
         with.set(Module::Diffusion, Assignment { runs_on: runs_on.clone(), weights: WeightLocation::Device(weights) });
-        with.budgets = with.budgets.with(&runs_on, gib);
+        // The budget that is offered counts, not one that the module has alone.
+        with.budgets = with.budgets.with(&runs_on, gib).with_module(Module::Diffusion, 0.0);
         if gib > 0.0 {
             with.stream_layers.insert(Module::Diffusion);
         } else {

@@ -369,7 +369,11 @@ mod tests {
         let location = prop_oneof![3 => name.clone().prop_map(WeightLocation::Device), 1 => Just(WeightLocation::Disk)];
         let assignment = (name.clone(), location).prop_map(|(runs_on, weights)| Assignment { runs_on, weights });
         let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
-        let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
+        let of_module = (proptest::sample::select(Module::ALL.to_vec()), -8.0..8.0);
+        let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3), proptest::collection::vec(of_module, 0..3))
+            .prop_map(|(all, own, modules)| {
+                modules.into_iter().fold(Budgets::new(all, own), |budgets, (module, gib)| budgets.with_module(module, gib))
+            });
         (
             proptest::collection::vec(assignment, Module::ALL.len()),
             budgets,

@@ -462,6 +462,20 @@ fn pictures_of_a_person_are_named_by_their_folder() {
 }
 
 #[test]
+fn sd_cli_gets_one_budget_and_the_others_are_told() {
+    let it = pasted("sd -m m --max-vram te=2,unet=6.5 --stream-layers diffusion,te");
+    assert_eq!((it.left_out.len(), it.recipe.placement.max_vram.as_str()), (0, "te=2,unet=6.5"));
+    let written = write(&it.recipe);
+    assert!(written.line.contains("--max-vram 6.5"), "{}", written.line);
+    assert!(written.left_out[0].contains("te=2,unet=6.5"), "{written:?}");
+    let of = |max_vram: &str| {
+        write(&Recipe { placement: PlacementText { max_vram: max_vram.into(), ..PlacementText::default() }, ..defaults() })
+    };
+    assert!(of(" 3 ").line.contains("--max-vram 3") && of("3").left_out.is_empty());
+    assert!(!of("").line.contains("--max-vram"));
+}
+
+#[test]
 fn a_value_may_look_like_an_option_or_stand_behind_an_equals_sign() {
     let it = pasted("sd -n --no-fog -s -3 --steps=9 --backend=te=cpu --max-vram -1 -p --");
     assert_eq!(it.left_out, []);
@@ -661,7 +675,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
     let places = (
         proptest::sample::select(vec!["", "te=cpu", "all=CUDA0,vae=CPU"]),
         proptest::sample::select(vec!["", "disk", "all=CPU,te=disk"]),
-        proptest::sample::select(vec!["", "6", "CUDA0=6,Vulkan0=-1.5"]),
+        proptest::sample::select(vec!["", "6", "-1.5"]),
         any::<[bool; 4]>(),
     );
     (text(), text(), files, loras, sampling, guidance, numbers, images, places).prop_map(

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use atelier_language::tr;
 
 use super::{FILE_FLAGS, HERE, defaults};
-use crate::placement::{BackendSpec, Module};
+use crate::placement::{BackendSpec, Module, one_budget};
 use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, LoraMode, Person, Preprocessor, Recipe, SeedNumber, Upscale};
 use crate::words::Prompt;
 
@@ -125,9 +125,15 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     }
     line.person(&recipe.person);
     let placement = &recipe.placement;
-    let places = [("--backend", &placement.backend), ("--params-backend", &placement.params_backend), ("--max-vram", &placement.max_vram)];
+    let places = [("--backend", &placement.backend), ("--params-backend", &placement.params_backend)];
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         line.option(flag, &text.trim());
+    }
+    if let Some((gib, is_whole)) = one_budget(&placement.max_vram) {
+        line.option("--max-vram", &gib);
+        if !is_whole {
+            line.left_out.push(tr!("core-budgets-of-single-devices", max_vram = placement.max_vram.trim(), gib));
+        }
     }
     let own =
         [&placement.backend, &placement.params_backend].map(|text| BackendSpec::parse(text).is_ok_and(|spec| spec.has_single_encoders()));

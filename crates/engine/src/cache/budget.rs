@@ -1,9 +1,9 @@
 //! Budgets of modules, in bytes for the engine.
 
 use crate::ffi::Limits;
-use crate::placement::Budget;
+use crate::placement::{Budget, limit};
 use atelier_core::device::Device;
-use atelier_core::placement::ModuleSet;
+use atelier_core::placement::{Module, ModuleSet};
 
 /// Budgets of a context; they can change from job to job without loading anything again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,8 +17,8 @@ pub(crate) struct ContextBudgets {
 impl ContextBudgets {
     pub(super) fn limits(&self, devices: &[Device]) -> Limits {
         let mut limits = Limits { streamed: self.stream_layers, prefetch: self.prefetch, ..Limits::default() };
-        for budget in &self.budgets {
-            limits.bytes[budget.module as usize] = budget.bytes(devices);
+        for module in Module::ALL {
+            limits.bytes[module as usize] = limit(&self.budgets, module, devices);
         }
         limits
     }
@@ -28,7 +28,6 @@ impl ContextBudgets {
 mod tests {
     use super::*;
     use atelier_core::device::DeviceKind;
-    use atelier_core::placement::Module;
 
     #[test]
     fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {

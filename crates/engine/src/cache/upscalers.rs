@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::ffi::Upscaler;
 use crate::fingerprint::Fingerprint;
-use crate::placement::ResolvedPlacement;
+use crate::placement::{Budget, ResolvedPlacement};
 use atelier_core::placement::{Assignment, Module};
 
 /// Everything that an open upscaler depends on.
@@ -16,7 +16,7 @@ pub(crate) struct UpscalerKey {
     tile_size: Option<u32>,
     threads: u32,
     assignment: Assignment,
-    budget_gib: Option<f64>,
+    budgets: Vec<Budget>,
     is_streaming: bool,
 }
 
@@ -28,7 +28,7 @@ impl UpscalerKey {
             tile_size,
             threads,
             assignment: placement.placement.assignment(Module::Upscaler).clone(),
-            budget_gib: placement.budgets.iter().find(|budget| budget.module == Module::Upscaler).map(|budget| budget.gib),
+            budgets: placement.budgets.iter().filter(|budget| budget.module == Module::Upscaler).cloned().collect(),
             is_streaming: placement.placement.streams_upscaler(),
         }
     }

@@ -124,7 +124,7 @@ core-keep-the-weights-of = Gewichte ({ $noun }) auf { $name } ablegen
 core-read-the-weights-of = Gewichte ({ $noun }) jedes Mal vom Datenträger lesen
 core-decode-in-tiles-vae = In Kacheln dekodieren (VAE-Kacheln)
 core-did-you-mean-2 = ; war { $closest } gemeint?
-core-is-not-a-budget = „{ $reason }“ ist kein Budget; die nutzbaren GiB angeben, zum Beispiel 6 oder cuda0=6, oder -1, um 1 GiB frei zu lassen, oder 0 für kein Budget
+core-is-not-a-budget = „{ $reason }“ ist kein Budget; die nutzbaren GiB angeben, zum Beispiel 6, cuda0=6 oder te=2, oder -1, um 1 GiB frei zu lassen, oder 0 für kein Budget
 core-could-be-write-the = „{ $name }“ könnte { $matching } sein; den ganzen Namen angeben
 core-there-is-no-device = es gibt kein Gerät „{ $name }“ auf diesem Rechner; wählbar sind { $known }{ $perhaps }
 core-a-module-cannot-run = ein Modul kann nicht auf dem Datenträger laufen, der nur Gewichte speichert; stattdessen disk als Ort der Gewichte angeben (--params-backend)
@@ -140,6 +140,10 @@ core-copied-piece-by-piece = stückweise kopiert
 core-the-runs-on-its-weights-are = { $label } läuft auf { $run_name }; die Gewichte ({ $weights }) werden jedes Mal vom Datenträger gelesen
 core-the-runs-on-and = { $label } läuft auf { $run_name }, und die Gewichte ({ $weights }) bleiben dort
 core-that-saves-a-picture = : Das spart { $seconds } pro Bild gegenüber { $name }
+core-there-is-no-device-or-module = es gibt kein Gerät und kein Modul „{ $name }“; wählbar sind { $known } oder ein Modul wie te oder diffusion{ $perhaps }
+core-the-budget-of-the-cpu = Das Budget hat keine Wirkung: { $noun } läuft auf der CPU, die die Engine nicht begrenzt.
+core-the-budget-of-the-whole = Das Budget hat keine Wirkung: { $noun } läuft als Ganzes.
+core-the-budget-of-the-weights = Das Budget spart keine Gewichte ({ $noun }): Sie warten nicht im RAM. Um Speicher zu sparen, sie dort halten (--params-backend { $key }=cpu).
 core-the-memory-budget-has = Das Speicherbudget hat keine Wirkung: Die Engine begrenzt die CPU nicht, und auf einem anderen Gerät läuft nichts.
 core-the-budget-of-does = Das Budget von { $name } gilt hier nicht: { $noun } läuft als Ganzes.
 core-the-budget-of-saves = Das Budget von { $name } spart keine Gewichte: Nichts, was dort läuft ({ $modules }), hat Gewichte zum Streamen im RAM. Um Speicher zu sparen, Gewichte im RAM halten (--params-backend).
@@ -297,6 +301,7 @@ core-upscaling-without-a-second = Das Hochskalieren ohne zweiten Durchgang: sd-c
 core-splitting-the-batch-over = Das Aufteilen des Stapels auf { $split_batch }: { $words }
 core-sd-cli-makes-a = sd-cli erzeugt einen Stapel auf einem Gerät: --split-batch gibt es nur in Atelier.
 core-streaming-other-layers-than = Das Streamen anderer Schichten als der des Diffusionsmodells: sd-cli streamt nur diese.
+core-budgets-of-single-devices = Budgets einzelner Geräte und Module ({ $max_vram }): sd-cli hat eine Zahl für alle, hier { $gib }.
 core-devices-of-single-text = Geräte einzelner Text-Encoder (te.t5 und ähnliche): sd-cli kennt ein Gerät für alle und lehnt sie ab.
 core-the-steps-of-a-lora = Die Schritte eines LoRA: Bei sd-cli wirkt es in allen.
 core-the-steps-of-the = Die Schritte des ControlNet: sd-cli steuert alle.

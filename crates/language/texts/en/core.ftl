@@ -124,7 +124,7 @@ core-keep-the-weights-of = Keep the weights of the { $noun } on { $name }
 core-read-the-weights-of = Read the weights of the { $noun } from disk each time
 core-decode-in-tiles-vae = Decode in tiles (VAE tiling)
 core-did-you-mean-2 = ; did you mean { $closest }?
-core-is-not-a-budget = "{ $reason }" is not a budget; write the GiB that may be used, for example 6 or cuda0=6, -1 to leave 1 GiB free, or 0 for no budget
+core-is-not-a-budget = "{ $reason }" is not a budget; write the GiB that may be used, for example 6, cuda0=6 or te=2, -1 to leave 1 GiB free, or 0 for no budget
 core-could-be-write-the = "{ $name }" could be { $matching }; write the whole name
 core-there-is-no-device = there is no device "{ $name }" on this machine; choose one of { $known }{ $perhaps }
 core-a-module-cannot-run = a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead
@@ -140,6 +140,10 @@ core-copied-piece-by-piece = copied piece by piece
 core-the-runs-on-its-weights-are = The { $label } runs on { $run_name }; its weights ({ $weights }) are read from the disk each time
 core-the-runs-on-and = The { $label } runs on { $run_name } and its weights ({ $weights }) stay there
 core-that-saves-a-picture = : that saves { $seconds } a picture over { $name }
+core-there-is-no-device-or-module = there is no device or module "{ $name }"; choose one of { $known }, or a module such as te or diffusion{ $perhaps }
+core-the-budget-of-the-cpu = The budget of the { $noun } has no effect: it runs on the CPU, which the engine does not limit.
+core-the-budget-of-the-whole = The budget of the { $noun } has no effect: it runs as a whole.
+core-the-budget-of-the-weights = The budget of the { $noun } saves no weights: they do not wait in RAM. Keep them there (--params-backend { $key }=cpu) to save memory.
 core-the-memory-budget-has = The memory budget has no effect: the engine does not limit the CPU, and nothing runs on another device.
 core-the-budget-of-does = The budget of { $name } does not reach the { $noun }: it runs as a whole.
 core-the-budget-of-saves = The budget of { $name } saves no weights: nothing that runs there ({ $modules }) has weights in RAM to stream. Keep weights in RAM (--params-backend) to save memory.
@@ -301,6 +305,7 @@ core-upscaling-without-a-second = Upscaling without a second pass: sd-cli always
 core-splitting-the-batch-over = Splitting the batch over { $split_batch }: { $words }
 core-sd-cli-makes-a = sd-cli makes a batch on one device: --split-batch is Atelier's own.
 core-streaming-other-layers-than = Streaming other layers than the diffusion model's: sd-cli streams those alone.
+core-budgets-of-single-devices = Budgets of single devices and modules ({ $max_vram }): sd-cli has one number for all, here { $gib }.
 core-devices-of-single-text = Devices of single text encoders (te.t5 and its like): sd-cli knows one device for all, and refuses them.
 core-the-steps-of-a-lora = The steps of a LoRA: in sd-cli it acts in all of them.
 core-the-steps-of-the = The steps of the ControlNet: sd-cli controls all of them.

@@ -124,7 +124,7 @@ core-keep-the-weights-of = { $noun }の重みを{ $name }に置く
 core-read-the-weights-of = { $noun }の重みを毎回ディスクから読み込む
 core-decode-in-tiles-vae = タイルでデコードする（VAEタイル）
 core-did-you-mean-2 = （もしかして：{ $closest }）
-core-is-not-a-budget = 「{ $reason }」は予算ではありません。使ってよいGiBを6やcuda0=6のように書いてください。-1は1 GiBを空けておき、0は予算なしです
+core-is-not-a-budget = 「{ $reason }」は予算ではありません。使ってよいGiBを6、cuda0=6、te=2のように書いてください。-1は1 GiBを空けておき、0は予算なしです
 core-could-be-write-the = 「{ $name }」は{ $matching }のどれかわかりません。名前全体を書いてください
 core-there-is-no-device = このマシンにデバイス「{ $name }」はありません。{ $known }から選んでください{ $perhaps }
 core-a-module-cannot-run = ディスクは重みを保存するだけで、モジュールを実行できません。diskは重みの場所（--params-backend）に書いてください
@@ -140,6 +140,10 @@ core-copied-piece-by-piece = 少しずつコピー
 core-the-runs-on-its-weights-are = { $label }は{ $run_name }で実行し、重み（{ $weights }）は毎回ディスクから読み込みます
 core-the-runs-on-and = { $label }は{ $run_name }で実行し、重み（{ $weights }）もそこに置きます
 core-that-saves-a-picture = ：{ $name }より画像1枚あたり{ $seconds }短縮されます
+core-there-is-no-device-or-module = デバイスにもモジュールにも「{ $name }」はありません。{ $known }、またはteやdiffusionなどのモジュールから選んでください{ $perhaps }
+core-the-budget-of-the-cpu = { $noun }の予算は効果がありません。エンジンが制限しないCPUで実行されます。
+core-the-budget-of-the-whole = { $noun }の予算は効果がありません。分割せずに実行されます。
+core-the-budget-of-the-weights = { $noun }の予算では重みを節約できません。重みがRAMで待機していません。メモリを節約するには、RAMに置いてください（--params-backend { $key }=cpu）。
 core-the-memory-budget-has = メモリの予算は効果がありません。エンジンはCPUを制限せず、他のデバイスでは何も実行されません。
 core-the-budget-of-does = { $name }の予算は{ $noun }には及びません。{ $noun }は分割せずに実行されます。
 core-the-budget-of-saves = { $name }の予算では重みを節約できません。そこで実行するもの（{ $modules }）には、ストリーミングする重みがRAMにありません。メモリを節約するには、重みをRAMに置いてください（--params-backend）。
@@ -297,6 +301,7 @@ core-upscaling-without-a-second = 2回目の処理のないアップスケール
 core-splitting-the-batch-over = { $split_batch }へのバッチの分割：{ $words }
 core-sd-cli-makes-a = sd-cliはバッチを1つのデバイスで作ります。--split-batchはAtelier独自のものです。
 core-streaming-other-layers-than = 拡散モデル以外の層のストリーミング：sd-cliは拡散モデルの層だけをストリーミングします。
+core-budgets-of-single-devices = 個々のデバイスやモジュールの予算（{ $max_vram }）：sd-cliでは全体で1つの数値だけで、ここでは{ $gib }です。
 core-devices-of-single-text = 個々のテキストエンコーダー（te.t5など）のデバイス：sd-cliでは全体で1つだけで、個別の指定は拒否されます。
 core-the-steps-of-a-lora = LoRAのステップ：sd-cliではすべてのステップで働きます。
 core-the-steps-of-the = ControlNetのステップ：sd-cliはすべてのステップをコントロールします。
