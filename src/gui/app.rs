@@ -645,7 +645,9 @@ impl App {
 fn cause_of(command: &Command) -> ChangeCause {
     match command {
         Command::Create(create::Command::ChangeRecipe(_) | create::Command::TypePrompt(_))
-        | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
+        | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..) | devices::Command::SetModuleBudget(..)) => {
+            ChangeCause::Edit
+        }
         other => ChangeCause::Step(other.label()),
     }
 }

@@ -20,6 +20,8 @@ pub enum Command {
     TogglePin(Module),
     /// Set a device's budget in GiB; `None` removes it.
     SetBudget(String, Option<f64>),
+    /// Set the budget of a module alone in GiB; `None` removes it.
+    SetModuleBudget(Module, Option<f64>),
     /// Move everything from the first device to the second, which is the same card with another
     /// backend.
     ChangeBackend(String, String),
@@ -100,6 +102,8 @@ impl FeatureCommand for Command {
             Self::TogglePin(_) => (tr!("devices-pin"), tr!("devices-pinned-suggestions-do-not")),
             Self::SetBudget(_, Some(_)) => (tr!("devices-set-a-budget"), tr!("devices-limit-the-memory-used")),
             Self::SetBudget(_, None) => (tr!("devices-remove-the-budget"), tr!("devices-use-all-free-memory")),
+            Self::SetModuleBudget(_, Some(_)) => (tr!("devices-set-a-budget"), tr!("devices-limit-the-memory-of-this")),
+            Self::SetModuleBudget(_, None) => (tr!("devices-remove-the-budget"), tr!("devices-use-what-its-device")),
             Self::ChangeBackend(..) => (tr!("devices-use-this-backend"), tr!("devices-use-the-same-gpu")),
             Self::AddNeedsOfStreaming => (tr!("devices-set-up-streaming"), tr!("devices-keep-the-diffusion-weights")),
             Self::SetAutomatic(_) => (tr!("devices-place-automatically"), tr!("devices-use-the-fastest-placement")),
@@ -185,6 +189,7 @@ impl FeatureCommand for Command {
             }
             Self::TogglePin(_)
             | Self::SetBudget(..)
+            | Self::SetModuleBudget(..)
             | Self::SetAutomatic(_)
             | Self::ChangeBackend(..)
             | Self::SetText(_)

@@ -35,6 +35,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let gib = gib.unwrap_or(0.0);
             change_placement(state, context, |placement| placement.budgets = placement.budgets.clone().with(&device, gib));
         }
+        Command::SetModuleBudget(module, gib) => {
+            let gib = gib.unwrap_or(0.0);
+            change_placement(state, context, |placement| placement.budgets = placement.budgets.clone().with_module(module, gib));
+        }
         Command::ChangeBackend(from, to) => {
             state.board.choose_backend(&from, &to);
             change_placement(state, context, |placement| change_backend(placement, &from, &to));

@@ -486,6 +486,39 @@ fn a_budget_is_set_moved_typed_and_taken_away() {
 }
 
 #[test]
+fn a_module_whose_weights_wait_in_ram_has_a_budget_of_its_own_in_its_menu() {
+    let mut studio = open_board(5);
+    studio.click("Placement of the text encoder");
+    assert!(!studio.sees("Set a budget for the text encoder"), "its weights live where it runs");
+    studio.click("Weights in CPU · RAM");
+    studio.settle();
+    studio.click("Placement of the text encoder");
+    studio.click("Set a budget for the text encoder");
+    studio.settle();
+    assert_eq!(studio.text().2, "te.llm=4.2", "all that it takes");
+    studio.harness.get_by_role_and_label(Role::SpinButton, "Budget of the text encoder").focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::COMMAND, Key::A);
+    studio.harness.event(egui::Event::Text("1.5".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.settle();
+    assert_eq!(studio.text().2, "te.llm=1.5");
+    let predicted = studio.app().state.devices.board.prediction.clone().unwrap();
+    assert!(predicted.modules[&Module::Llm].in_pieces && !predicted.modules[&Module::Diffusion].in_pieces);
+    studio.harness.check_accessibility();
+    studio.click("Remove the budget of the text encoder");
+    studio.settle();
+    assert_eq!(studio.text().2, "");
+    // The text names all encoders at once, and what is neither a module nor a device is told.
+    studio.harness.get_by_role_and_label(Role::TextInput, "Budgets").focus();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::TextInput, "Budgets").type_text("te=2,dif=3");
+    studio.settle();
+    assert!(studio.sees("there is no device or module \"dif\""));
+}
+
+#[test]
 fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_again() {
     let mut studio = open_board(5);
     let (job, ..) = studio.generate();

@@ -158,6 +158,11 @@ devices-integrated-graphics = integrierte Grafik
 devices-other-models = andere Modelle
 devices-predicted-phase = Vorhersage, Phase { $phase }:
 devices-in-use-of = { $sum } von { $total_bytes } in Nutzung
+devices-limit-the-memory-of-this = Den Speicher begrenzen, den dieses Modul auf seinem Gerät nimmt. Hat auch das Gerät ein Budget, gilt das kleinere.
+devices-use-what-its-device = Nutzen, was das Gerät und dessen Budget lassen.
+devices-budget-of-the = Budget ({ $noun })
+devices-set-a-budget-for-the = Budget setzen ({ $noun })
+devices-remove-the-budget-of-the = Budget entfernen ({ $noun })
 devices-budget-2 = { $bytes }  Budget
 devices-measured-in-the-last = { $bytes }  im letzten Lauf gemessen
 devices-too-much-4 = { $over } zu viel
@@ -209,7 +214,7 @@ devices-syntax-of-sd-cli = Syntax von sd-cli. In jedes Feld lässt sich ein ganz
 devices-which-device-each-module = Auf welchem Gerät jedes Modul läuft, etwa all=cuda0,te=cpu. Leer: das beste.
 devices-where-the-weights-of = Wo die Gewichte jedes Moduls liegen, etwa diffusion=cpu,te=disk. Leer: wo es läuft.
 devices-where-it-runs = wo es läuft
-devices-memory-budget-in-gib = Speicherbudget in GiB, etwa 6 oder cuda0=6. -1 lässt 1 GiB frei. Leer: kein Budget.
+devices-memory-budget-in-gib = Speicherbudget in GiB, etwa 6, cuda0=6 oder te=2. -1 lässt 1 GiB frei. Leer: kein Budget.
 devices-budgets = Budgets
 devices-no-budget = keines
 devices-stream-layers-stream-layers = Schichten streamen (--stream-layers)

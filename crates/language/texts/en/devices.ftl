@@ -150,6 +150,11 @@ devices-integrated-graphics = integrated graphics
 devices-other-models = other models
 devices-predicted-phase = Predicted, { $phase } phase:
 devices-in-use-of = { $sum } in use of { $total_bytes }
+devices-limit-the-memory-of-this = Limit the memory that this module takes of its device. Where the device has a budget too, the smaller counts.
+devices-use-what-its-device = Use what its device and the budget of that leave.
+devices-budget-of-the = Budget of the { $noun }
+devices-set-a-budget-for-the = Set a budget for the { $noun }
+devices-remove-the-budget-of-the = Remove the budget of the { $noun }
 devices-budget-2 = { $bytes }  budget
 devices-measured-in-the-last = { $bytes }  measured in the last run
 devices-too-much-4 = { $over } too much
@@ -201,7 +206,7 @@ devices-syntax-of-sd-cli = Syntax of sd-cli. You can paste a whole command into 
 devices-which-device-each-module = Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.
 devices-where-the-weights-of = Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.
 devices-where-it-runs = where it runs
-devices-memory-budget-in-gib = Memory budget in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.
+devices-memory-budget-in-gib = Memory budget in GiB, such as 6, cuda0=6 or te=2. -1 leaves 1 GiB free. Empty: no budget.
 devices-budgets = Budgets
 devices-no-budget = none
 devices-stream-layers-stream-layers = Stream layers (--stream-layers)

@@ -150,6 +150,11 @@ devices-integrated-graphics = 内蔵グラフィックス
 devices-other-models = 他のモデル
 devices-predicted-phase = 予測（{ $phase }フェーズ）：
 devices-in-use-of = { $total_bytes }中{ $sum }使用
+devices-limit-the-memory-of-this = このモジュールがデバイスで使うメモリを制限します。デバイスにも予算があるときは、小さいほうが使われます。
+devices-use-what-its-device = デバイスとその予算が許すだけ使います。
+devices-budget-of-the = { $noun }の予算
+devices-set-a-budget-for-the = { $noun }の予算を設定
+devices-remove-the-budget-of-the = { $noun }の予算を解除
 devices-budget-2 = { $bytes }  予算
 devices-measured-in-the-last = { $bytes }  前回の実行での実測
 devices-too-much-4 = { $over }超過
@@ -201,7 +206,7 @@ devices-syntax-of-sd-cli = sd-cliの構文です。どの欄にもコマンド�
 devices-which-device-each-module = 各モジュールの実行先デバイスです。例：all=cuda0,te=cpu。空欄：最適なデバイス。
 devices-where-the-weights-of = 各モジュールの重みの場所です。例：diffusion=cpu,te=disk。空欄：実行先と同じ。
 devices-where-it-runs = 実行先と同じ
-devices-memory-budget-in-gib = メモリの予算（GiB）です。例：6、cuda0=6。-1は1 GiBを空けておきます。空欄：予算なし。
+devices-memory-budget-in-gib = メモリの予算（GiB）です。例：6、cuda0=6、te=2。-1は1 GiBを空けておきます。空欄：予算なし。
 devices-budgets = 予算
 devices-no-budget = なし
 devices-stream-layers-stream-layers = 層をストリーミング（--stream-layers）

@@ -1,10 +1,12 @@
-//! Budget of a device: handle on the memory bar, number and buttons.
+//! Budget of a device: handle on the memory bar, number and buttons. Budget of a module: number and
+//! buttons in its card's menu.
 
 use eframe::egui::{
     Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
+use crate::gui::devices::board::Board;
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, small};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -14,6 +16,7 @@ use crate::gui::widgets::{bare_icon, command_control};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
+use atelier_core::placement::{Module, WeightLocation};
 use atelier_language::tr;
 
 /// Step of an arrow key for a budget, in GiB: without and with Shift.
@@ -106,4 +109,45 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
             });
         }
     });
+}
+
+/// Draws the budget that a module has alone, where its weights wait in RAM and can be streamed.
+pub(crate) fn module_budget(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module) {
+    let palette = theme::palette(ui);
+    let Some(placement) = &board.placement else { return };
+    let assignment = placement.assignment(module);
+    let WeightLocation::Device(location) = &assignment.weights else { return };
+    let (Some(run), Some(location)) = (board.capacity(&assignment.runs_on), board.capacity(location)) else { return };
+    if !module.has_layers() || run.is_ram() || !location.is_ram() {
+        return;
+    }
+    let gib_of = |bytes: u64| bytes as f64 / GIB as f64;
+    ui.horizontal(|ui| {
+        ui.label(small(tr!("devices-budget"), palette.weak));
+        if let Some(before) = placement.budgets.modules().get(&module).copied() {
+            let mut gib = before;
+            let most = gib_of(run.device.memory_total_bytes.max(GIB / 10)).max(before);
+            let number = DragValue::new(&mut gib).range(before.min(0.1)..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
+            let set = Command::SetModuleBudget(module, Some(0.0));
+            ui.add(number).on_hover_text(set.tooltip()).accessible_name(tr!("devices-budget-of-the", noun = module.noun()));
+            if (gib - before).abs() > 0.04 {
+                commands.push(Command::SetModuleBudget(module, Some((gib * 10.0).round() / 10.0)));
+            }
+            let remove = Command::SetModuleBudget(module, None);
+            let name = tr!("devices-remove-the-budget-of-the", noun = module.noun());
+            if bare_icon(ui, Icon::Close, &name).on_hover_text(remove.tooltip()).clicked() {
+                commands.push(remove);
+            }
+        } else {
+            // Starts at what it takes, which changes nothing yet.
+            let taken = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
+            let taken = taken.map_or(GIB, |it| it.staged_bytes.saturating_add(it.compute_bytes));
+            let set = Command::SetModuleBudget(module, Some(((gib_of(taken) * 10.0).ceil() / 10.0).max(0.1)));
+            let name = tr!("devices-set-a-budget-for-the", noun = module.noun());
+            if ui.button(tr!("devices-set-a-budget")).on_hover_text(set.tooltip()).accessible_name(name).clicked() {
+                commands.push(set);
+            }
+        }
+    });
+    ui.separator();
 }

@@ -1,10 +1,13 @@
 //! Card of a module: one half for its runtime device, one for its weights. Buttons, keys and menus.
 
-use eframe::egui::{Color32, EventFilter, Id, Key, Popup, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{
+    Color32, EventFilter, Id, Key, Popup, PopupCloseBehavior, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
+use crate::gui::devices::view::budget;
 use crate::gui::devices::view::card_paint::{BUTTON, CardContent, focus_ring, paint_runtime, paint_weights};
 use crate::gui::devices::view::names::place_name;
 use crate::gui::devices::view::studio_column;
@@ -15,6 +18,9 @@ use crate::gui::{icons, theme};
 use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
 use atelier_language::tr;
+
+/// A number is changed within the menu; what is chosen there closes it.
+const MENU_CLOSES: PopupCloseBehavior = PopupCloseBehavior::CloseOnClickOutside;
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
 pub(crate) fn runtime_half(
@@ -59,9 +65,11 @@ pub(crate) fn runtime_half(
     let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, state, commands, module, pinned);
     let dots = dots.on_hover_text(tr!("devices-choose-the-device-of"));
     let menu_name = tr!("devices-placement-of-the", module = module.label());
-    Popup::menu(&dots).accessible_name(&menu_name).show(|ui| entries(ui, commands));
-    Popup::menu(&response).id(id.with("click menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
-    Popup::context_menu(&response).id(id.with("context menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
+    for menu in
+        [Popup::menu(&dots), Popup::menu(&response).id(id.with("click menu")), Popup::context_menu(&response).id(id.with("context menu"))]
+    {
+        menu.close_behavior(MENU_CLOSES).accessible_name(&menu_name).show(|ui| entries(ui, commands));
+    }
     if !response.dragged() {
         response.clone().on_hover_text(tr!("devices-drag-to-another-device"));
     }
@@ -93,7 +101,8 @@ pub(crate) fn weights_half(
     keys(ui, state, commands, module, CardPart::Weights, &response);
     let pinned = state.devices.board.pins.contains(&module);
     let menu_name = tr!("devices-placement-of-the", module = module.label());
-    Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, state, commands, module, pinned));
+    let popup = Popup::menu(&response).close_behavior(MENU_CLOSES).accessible_name(&menu_name);
+    popup.show(|ui| menu(ui, state, commands, module, pinned));
     if !response.dragged() {
         response.clone().on_hover_text(tr!("devices-drag-the-weights-to"));
     }
@@ -192,6 +201,7 @@ fn menu(ui: &mut Ui, state: &State, commands: &mut Commands, module: Module, pin
         }
         ui.separator();
     }
+    budget::module_budget(ui, board, commands, module);
     if studio_column::entries(ui, state, commands) {
         ui.separator();
     }
