@@ -13,7 +13,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, PhaseKind, Placement, Prediction};
 use atelier_core::recipe::{
     CacheMode, ControlImage, FileRole, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Person, PlacementText,
-    Recipe, RedrawTiles, Rgb8, SkipLayers, StepCache, TensorType,
+    Recipe, RedrawTiles, Rgb8, SkipLayers, StepCache, TensorType, TileSize,
 };
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep, deep_options};
@@ -156,7 +156,9 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     alone.check(&Recipe { hires: Some(Hires { scale: 3.0, tiles, ..Hires::default() }), ..on("GPU0", "", "") });
     let in_tiles = Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain };
     // The engine keeps the half of the VAE alone that decodes; the prediction counts both.
-    alone.check_bound(&Recipe { vae_tile_size: Some(12), vae_tile_overlap: Some(0.25), ..in_tiles.clone() });
+    for size in [TileSize::square(12), TileSize { width: 12, height: 24 }, TileSize { width: 40, height: 8 }] {
+        alone.check_bound(&Recipe { vae_tile_size: Some(size), vae_tile_overlap: Some(0.25), ..in_tiles.clone() });
+    }
     alone.check_bound(&in_tiles);
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, VaeFormat};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, TileSize, VaeFormat};
 use support::engine::Engine;
 use support::{folder, of_zeros, recipe};
 use testkit::families::{self, Part};
@@ -72,9 +72,11 @@ fn settings_of_sampling_and_tiles_reach_the_engine() {
         ("sampler_rng", Recipe { sampler_rng: Some(Rng::Cpu), ..plain.clone() }),
     ];
     assert_all_differ(&engine, &plain, &others);
-    let tiled = Recipe { width: 320, height: 320, steps: 1, vae_tiling: true, vae_tile_size: Some(16), ..recipe() };
+    let tiled = Recipe { width: 320, height: 320, steps: 1, vae_tiling: true, vae_tile_size: Some(TileSize::square(16)), ..recipe() };
     let others = [
-        ("vae_tile_size", Recipe { vae_tile_size: Some(8), ..tiled.clone() }),
+        ("vae_tile_size", Recipe { vae_tile_size: Some(TileSize::square(8)), ..tiled.clone() }),
+        ("the width of vae_tile_size", Recipe { vae_tile_size: Some(TileSize { width: 8, height: 16 }), ..tiled.clone() }),
+        ("the height of vae_tile_size", Recipe { vae_tile_size: Some(TileSize { width: 16, height: 8 }), ..tiled.clone() }),
         ("vae_tile_overlap", Recipe { vae_tile_overlap: Some(0.125), ..tiled.clone() }),
     ];
     assert_all_differ(&engine, &tiled, &others);

@@ -201,6 +201,8 @@ fn of_tiny() -> Vec<String> {
         "-W 256 -H 256 --vae-tiling --vae-relative-tile-size 0.5x0.5",
         "-W 256 -H 256 --vae-tiling --vae-tile-size 8x8 --vae-tile-overlap 0.25",
         "-W 256 --vae-tiling --vae-tile-size 16x16",
+        "-W 256 -H 256 --vae-tiling --vae-tile-size 32x16",
+        "-W 256 -H 192 --vae-tiling --vae-relative-tile-size 0.5x0.25",
     ];
     lines.extend(further.iter().chain(&OF_TRANSFORMERS).map(|line| (*line).to_owned()));
     lines

@@ -13,7 +13,7 @@ use std::thread;
 
 use atelier::settings;
 use atelier_core::paths::{HOME_VARIABLE, Paths};
-use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8, Sampler, Scheduler, Seed};
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8, Sampler, Scheduler, Seed, TileSize};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::{read_image, read_metadata};
 use rand::rngs::StdRng;
@@ -206,7 +206,8 @@ fn random_settings_come_back_from_every_file() {
             sampler: Some(Sampler::ALL[random.random_range(0..Sampler::ALL.len())]).filter(|_| random.random_range(0..2) == 0),
             seed: [None, Some(Seed(7)), Some(Seed::MAX)][random.random_range(0..3)],
             vae_tiling: random.random_range(0..2) == 0,
-            vae_tile_size: [None, Some(0), Some(16), Some(9999)][random.random_range(0..4)],
+            vae_tile_size: [None, Some(TileSize::square(0)), Some(TileSize { width: 16, height: 9999 }), Some(TileSize::square(9999))]
+                [random.random_range(0..4)],
             vae_tile_overlap: [None, Some(0.0), Some(9.0)][random.random_range(0..3)],
             ..Recipe::default()
         };

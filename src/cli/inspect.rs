@@ -92,9 +92,9 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("timestep shift", it.timestep_shift.map(|it| it.to_string()));
     let cache = [&it.cache_mode, &it.cache_options, &it.cache_mask].into_iter().flatten().cloned().collect::<Vec<_>>();
     add("step cache", Some(cache.join(", ")).filter(|cache| !cache.is_empty()));
-    let side = it.vae_tile_size.map_or_else(|| "the usual size".to_owned(), |side| side.to_string());
+    let size = it.vae_tile_size.map_or_else(|| "the usual size".to_owned(), |size| size.to_string());
     let overlap = it.vae_tile_overlap.map(|overlap| format!(", overlap {overlap}")).unwrap_or_default();
-    add("VAE tiles", it.vae_tiling.map(|_| format!("{side}{overlap}")));
+    add("VAE tiles", it.vae_tiling.map(|_| format!("{size}{overlap}")));
     add("eta", number(it.eta));
     add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
     add("strength", number(it.strength));

@@ -2,7 +2,7 @@
 
 use atelier::http::Tokens;
 use atelier::http::guard::Policy;
-use atelier_core::recipe::{CacheMode, StepCache};
+use atelier_core::recipe::{CacheMode, StepCache, TileSize};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Sent, get, post};
@@ -103,7 +103,7 @@ fn cache_tiles_and_noise_levels_of_a_job_are_what_its_picture_was_made_with() {
     let hires = made.hires.unwrap();
     assert_eq!((hires.target, hires.sigmas, hires.tile_size), (Some((128, 128)), vec![0.75, 0.0], None));
     // Half of 128 pixels, which are 16 values of the latent.
-    assert_eq!((made.vae_tiling, made.vae_tile_size, made.vae_tile_overlap), (true, Some(8), Some(0.25)));
+    assert_eq!((made.vae_tiling, made.vae_tile_size, made.vae_tile_overlap), (true, Some(TileSize::square(8)), Some(0.25)));
     let wrong = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"cache_mode": "ucache", "cache_option": "speed=1"}));
     assert!(wrong.status == 400 && wrong.text().contains("cache_option"), "{}", wrong.text());
 }

@@ -44,7 +44,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use studios::NOT_OF_A_STUDIO;
 pub(super) use studios::StudiosCommand;
 pub use studios::StudiosFlags;
-use values::{finite, gib, guidance_range, known_seed, lora, square, unit};
+use values::{finite, gib, guidance_range, known_seed, lora, unit};
 pub(super) use vision::ThreadFlags;
 pub use vision::{CutoutFlags, DetectFlags};
 
@@ -52,7 +52,7 @@ use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
 use atelier_core::recipe::{
-    ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, SeedNumber, read_seed,
+    ControlImage, Lora, LoraMode, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, Sampler, Scheduler, SeedNumber, TileSize, read_seed,
 };
 use atelier_core::sd_cli::RelativeTileSize;
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
@@ -620,8 +620,8 @@ pub(super) struct ModuleFlags {
     /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
-    #[arg(long, value_name = "N", value_parser = square, help_heading = DEVICES, help = within(&ROWS.vae_tile_size))]
-    pub(super) vae_tile_size: Option<u32>,
+    #[arg(long, value_name = "N[xN]", help_heading = DEVICES, help = within(&ROWS.vae_tile_size))]
+    pub(super) vae_tile_size: Option<TileSize>,
     /// Size of the VAE's tiles by that of the picture: 0.5 for half of it, 3x2 for so many tiles
     #[arg(long, value_name = "X[xY]", conflicts_with = "vae_tile_size", help_heading = DEVICES)]
     pub(super) vae_relative_tile_size: Option<RelativeTileSize>,

@@ -19,14 +19,6 @@ pub(super) fn known_seed(text: &str) -> Result<Seed, String> {
     read_seed(text)?.0.ok_or_else(|| "write a whole number that is not negative".to_owned())
 }
 
-/// `N`, or `NxN` as sd-cli has it.
-pub(super) fn square(text: &str) -> Result<u32, String> {
-    let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
-    let side = |text: &str| text.parse::<u32>().map_err(|_| "write a size, as 32 or 32x32".to_owned());
-    let (width, height) = (side(width)?, side(height)?);
-    if width == height { Ok(width) } else { Err("tiles are squares: write one size, as 32".to_owned()) }
-}
-
 pub(super) fn unit(text: &str) -> Result<f32, String> {
     finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
@@ -102,12 +94,6 @@ mod tests {
         for wrong in ["ink@0.8-0.2", "ink@0-2", "ink@0.5-0.5", "ink@NaN-1", "@0-1"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_tile_is_a_square_in_sd_clis_form_too() {
-        assert_eq!((square("32"), square("32x32")), (Ok(32), Ok(32)));
-        assert!(square("32x48").is_err_and(|it| it.contains("squares")) && square("x32").is_err() && square("-8").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use atelier_core::recipe::{Seed, StepCache};
+use atelier_core::recipe::{Seed, StepCache, TileSize};
 use atelier_media::{PictureModel, PictureSettings, StoredRecipe};
 
 /// What a picture file says of how it was made; null is what it does not tell.
@@ -40,7 +40,7 @@ pub struct Inspected {
     pub cache_options: Option<String>,
     pub cache_mask: Option<String>,
     pub vae_tiling: Option<bool>,
-    pub vae_tile_size: Option<u32>,
+    pub vae_tile_size: Option<TileSize>,
     pub vae_tile_overlap: Option<f32>,
     pub eta: Option<f32>,
     pub clip_skip: Option<u32>,
@@ -146,7 +146,7 @@ impl Inspected {
             cache_mask: settings.step_cache.as_ref().map(StepCache::mask_text).filter(|text| !text.is_empty()),
             cache_mode: settings.step_cache.map(|cache| cache.mode.key().to_owned()),
             vae_tiling: settings.tiles.map(|_| true),
-            vae_tile_size: settings.tiles.and_then(|tiles| tiles.side),
+            vae_tile_size: settings.tiles.and_then(|tiles| tiles.size),
             vae_tile_overlap: settings.tiles.and_then(|tiles| tiles.overlap),
             eta: settings.eta,
             clip_skip: settings.clip_skip,

@@ -8,7 +8,7 @@ use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
     CacheMode, Hires, LatentUpscaler, LoraMode, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
-    SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
+    SkipLayers, StepCache, TensorType, TileSize, Upscale, VaeFormat,
 };
 use atelier_library::{Builtin, BuiltinError, LibraryConfig, Runnable};
 
@@ -62,8 +62,10 @@ fn flags_have_sd_clis_names_too() {
     let named = upscaled(&["x2.gguf", "--hires-upscalers-dir", "up", "--hires-upscale-tile-size", "64"]);
     assert_eq!(named, Hires { upscaler: Some(Path::new("up").join("x2.gguf")), tile_size: Some(64), ..Hires::default() });
     let tile = |more: &[&str]| recipe_of(&[&["-m", "m.gguf", "-W", "1024", "-H", "768"], more].concat()).vae_tile_size;
-    assert_eq!(tile(&["--vae-tile-size", "32x32"]), Some(32));
-    assert_eq!((tile(&["--vae-relative-tile-size", "0.5"]), tile(&["--vae-relative-tile-size", "0.5x0.25"])), (Some(48), Some(24)));
+    let oblong = |width, height| Some(TileSize { width, height });
+    assert_eq!((tile(&["--vae-tile-size", "32x32"]), tile(&["--vae-tile-size", "48x16"])), (Some(TileSize::square(32)), oblong(48, 16)));
+    assert_eq!(tile(&["--vae-relative-tile-size", "0.5"]), oblong(64, 48));
+    assert_eq!(tile(&["--vae-relative-tile-size", "0.5x0.25"]), oblong(64, 24));
     for alone in [&["--hires-scale", "2"][..], &["--canny"], &["--control-image", "c", "--canny", "--control-prepare", "tile"]] {
         refused(&[&["-m", "m.gguf", "-p", "x"], alone].concat());
     }
@@ -735,7 +737,7 @@ fn every_flag_reaches_the_recipe() {
         sampler_rng: Some(Rng::Cuda),
         batch_count: 2,
         vae_tiling: true,
-        vae_tile_size: Some(16),
+        vae_tile_size: Some(TileSize::square(16)),
         vae_tile_overlap: Some(0.25),
         flash_attention: false,
         insists_on_flash_attention: false,

@@ -3,6 +3,7 @@
 use crate::gui::side_panel::SidePanel;
 use crate::gui::tests::*;
 use atelier_core::canvas::PixelRect;
+use atelier_core::recipe::TileSize;
 use atelier_library::ModelCard;
 use atelier_studio::library_service::LibrarySnapshot;
 
@@ -649,7 +650,30 @@ fn tiles_have_a_size_where_the_picture_is_decoded_in_tiles() {
         (["Tile size", "Tile overlap"].map(|label| studio.sees(label)), studio.sees("Changed: VAE tiling, VAE tile size"))
     };
     assert_eq!(sees(ready()), ([false, false], false));
-    assert_eq!(sees(Recipe { vae_tiling: true, vae_tile_size: Some(16), ..ready() }), ([true, true], true));
+    assert_eq!(sees(Recipe { vae_tiling: true, vae_tile_size: Some(TileSize::square(16)), ..ready() }), ([true, true], true));
+}
+
+#[test]
+fn a_tile_has_one_side_or_two_and_none_where_its_field_is_empty() {
+    let mut studio = Studio::sized(Recipe { vae_tiling: true, ..ready() }, [1440.0, 1800.0]);
+    studio.harness.get_by_label("More settings").click_accesskit();
+    studio.harness.run_ok();
+    studio.harness.run_ok();
+    for (text, size) in [
+        ("24", Some(TileSize::square(24))),
+        ("48x16", Some(TileSize { width: 48, height: 16 })),
+        ("9999x1", Some(TileSize { width: 512, height: 4 })),
+        (" ", None),
+    ] {
+        studio.fill("Tile size", text);
+        studio.press(Modifiers::NONE, Key::Enter);
+        studio.harness.run_ok();
+        assert_eq!(studio.app().state.shared.next.recipe.vae_tile_size, size, "{text}");
+    }
+    studio.fill("Tile size", "large");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.harness.run_ok();
+    assert!(studio.sees("Write a size such as 32 or 32x16."));
 }
 
 #[test]

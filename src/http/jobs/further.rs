@@ -1,7 +1,7 @@
 //! The settings of a job beside those that every client has: guidance, noise levels, step cache,
 //! tiles, and the second pass.
 
-use atelier_core::recipe::{CacheMode, Recipe, SkipLayers, StepCache, Upscale};
+use atelier_core::recipe::{CacheMode, Recipe, SkipLayers, StepCache, TileSize, Upscale};
 use atelier_core::sentences::sentence;
 use serde_json::json;
 
@@ -80,25 +80,14 @@ fn read_tiles(it: &mut Fields, wish: &mut Wish) {
         // 0 or less is the engine's own.
         let side = |tiles: &mut Fields, key: &str| tiles.whole(key).and_then(|side| u32::try_from(side).ok()).unwrap_or_default();
         let (wide, high) = (side(&mut tiles, "tile_size_x"), side(&mut tiles, "tile_size_y"));
-        if let Some(side) = [wide, high].into_iter().filter(|side| *side > 0).min() {
-            wish.further.vae_tile_size = Some(Some(side));
-            if wide != high {
-                wish.notes.push(format!("Tiles of the VAE are squares here, of {side}: tile_size_x and tile_size_y are not the same."));
-            }
-        }
+        wish.further.vae_tile_size = TileSize::chosen(wide, high).map(Some);
         // Clients send the usual one where nobody chose.
         let overlap = tiles.decimal("target_overlap").filter(|overlap| *overlap != Recipe::USUAL_VAE_TILE_OVERLAP);
         wish.further.vae_tile_overlap = overlap.map(Some);
         let mut part = |key: &str| tiles.decimal(key).filter(|part| *part > 0.0);
         let parts = [part("rel_size_x"), part("rel_size_y")];
-        wish.relative_vae_tiles = parts[0].zip(parts[1]);
-        if wish.relative_vae_tiles.is_none() {
-            for (key, part) in ["rel_size_x", "rel_size_y"].into_iter().zip(parts) {
-                if part.is_some() {
-                    wish.notes.push(format!("{key} has no effect without the other side."));
-                }
-            }
-        }
+        let [wide, high] = parts.map(Option::unwrap_or_default);
+        wish.relative_vae_tiles = (parts != [None, None]).then_some((wide, high));
         // Of moving pictures.
         tiles.leave_usual(&[("temporal_tiling", json!(false)), ("extra_tiling_args", json!(""))]);
     } else {

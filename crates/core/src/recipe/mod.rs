@@ -37,6 +37,7 @@ mod step_share;
 mod step_words;
 mod templates;
 mod tensor_type;
+mod tile_size;
 mod upscale;
 mod variations;
 
@@ -67,6 +68,7 @@ pub use step_share::{StepCounts, StepShare};
 pub use step_words::MAX_STEP_RANGES;
 pub use templates::ChosenPictures;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
+pub use tile_size::TileSize;
 pub use upscale::Upscale;
 
 impl Recipe {
@@ -237,21 +239,23 @@ impl Recipe {
         self.hires.as_ref().map_or(size, |hires| hires.size(size))
     }
 
-    /// Sets the side of VAE tiles to a part of the final width and height, or, above 1, to that of so
+    /// Sets the sides of VAE tiles to parts of the final width and height, or, above 1, to those of so
     /// many tiles in a row and in a column, as the engine's VAE counts them, by the size and overlap
-    /// that it has now. Tiles are squares, so the smaller side counts; unless both are above 0, all
-    /// stays as it is.
+    /// that it has now. A side whose part is 0 stays as it is.
     pub fn set_relative_vae_tiles(&mut self, (wide, high): (f32, f32)) {
         /// Pixels of a value of the latent, with most VAEs.
         const PIXELS_OF_LATENT: f32 = 8.0;
-        if wide <= 0.0 || high <= 0.0 {
+        if wide <= 0.0 && high <= 0.0 {
             return;
         }
         let overlap = self.vae_tile_overlap.unwrap_or(Self::USUAL_VAE_TILE_OVERLAP);
         let part = |value: f32| if value > 1.0 { 1.0 / (value - value * overlap + overlap) } else { value };
         let (width, height) = self.final_size();
-        let side = |pixels: u32, value: f32| (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32;
-        self.vae_tile_size = Some(side(width, wide).min(side(height, high)));
+        let own = self.vae_tile_size.unwrap_or(TileSize::square(TileSize::USUAL_SIDE));
+        let side = |pixels: u32, value: f32, own: u32| {
+            if value > 0.0 { (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32 } else { own }
+        };
+        self.vae_tile_size = Some(TileSize { width: side(width, wide, own.width), height: side(height, high, own.height) });
     }
 
     /// Removes the init image with the further ones, and what is said of it.

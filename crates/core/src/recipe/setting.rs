@@ -14,7 +14,7 @@ use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
     ControlImage, EarlierSteps, FileRole, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person,
     PlacementText, PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, Seed, SeedBlend, SeedNumber, SkipLayers, StepCache,
-    TensorType, TensorTypeRules, Upscale, VaeFormat,
+    TensorType, TensorTypeRules, TileSize, Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -202,6 +202,20 @@ impl Setting for Option<u32> {
     fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
         if let Some(value) = self {
             clamp_whole(value, name, limits, notes);
+        }
+    }
+}
+
+impl Setting for Option<TileSize> {
+    type Limits = RangeInclusive<u32>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        let Some(asked) = *self else { return };
+        let used = asked.within(limits);
+        if used != asked {
+            notes.push(changed(name, used, asked));
+            *self = Some(used);
         }
     }
 }

@@ -18,8 +18,8 @@ use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, MAX_SIGMAS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, GuidanceRange, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText,
-    PredictionType, RequiredFile, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale,
-    VaeFormat,
+    PredictionType, RequiredFile, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, TileSize,
+    Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -367,8 +367,8 @@ settings! {
     batch_count: u32 = 1, in 1..=1000, "number of pictures", Count, [];
     /// Decode in tiles: less memory, a little slower.
     vae_tiling: bool = false, "VAE tiling", Effort, [Memory];
-    /// Side of a VAE tile, in values of the latent (8 pixels each with most models); unset: 32.
-    vae_tile_size: Option<u32> = None, in 4..=512, "VAE tile size", Effort, [Memory], rare;
+    /// Sides of a VAE tile, in values of the latent (8 pixels each with most models); unset: 32.
+    vae_tile_size: Option<TileSize> = None, in 4..=512, "VAE tile size", Effort, [Memory], rare;
     /// Part of a VAE tile that its neighbour covers too; unset: 0.5.
     vae_tile_overlap: Option<f32> = None, in 0.0..=0.5, "VAE tile overlap", Effort, [Memory], rare;
     /// Flash attention in the diffusion module: less memory, often faster.

@@ -12,7 +12,7 @@ use super::{FILE_FLAGS, HERE, RelativeTileSize, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
-    RulesError, SkipLayers, StepCache, Upscale, read_seed,
+    RulesError, SkipLayers, StepCache, TileSize, Upscale, read_seed,
 };
 use crate::words::{LoraTag, Prompt, take_loras_with_comments};
 
@@ -219,7 +219,10 @@ fn action(name: &str) -> Option<Action> {
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
         "--vae-relative-tile-size" => Value(|it, text| set(&mut it.relative_tile_size, Some(text.parse()?))),
-        "--vae-tile-size" => Value(Reader::set_tile_size),
+        "--vae-tile-size" => Value(|it, text| {
+            let (width, height) = sides(text, whole)?;
+            set(&mut it.recipe.vae_tile_size, TileSize::chosen(width.unwrap_or(0), height.unwrap_or(0)))
+        }),
         "--vae-tile-overlap" => Value(|it, text| set(&mut it.recipe.vae_tile_overlap, Some(finite(text)?))),
         // Other modules gain nothing from it.
         "--diffusion-fa" | "--fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
@@ -367,15 +370,6 @@ impl Reader {
         for (name, _) in options.into_iter().filter(|(_, is_named)| *is_named) {
             self.leave_out(&[name], &tr!("core-without-it-has-no", other));
         }
-    }
-
-    /// Tiles of Atelier are squares.
-    fn set_tile_size(&mut self, text: &str) -> Result<(), String> {
-        let (width, height) = sides(text, |side| whole(side)?.ok_or_else(|| tr!("core-write-a-size-such").to_owned()))?;
-        if width != height {
-            self.leave_out(&["--vae-tile-size", text], &tr!("core-tiles-are-squares-in", width = width.min(height)));
-        }
-        set(&mut self.recipe.vae_tile_size, Some(width.min(height)))
     }
 
     fn set_placement(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {

@@ -7,7 +7,8 @@ use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
     CacheMode, ControlImage, GuidanceRange, Hires, ImageSource, InitImage, LatentUpscaler, Lora, LoraMode, Person, PlacementText,
-    PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
+    PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TensorType, TileSize, Upscale,
+    VaeFormat,
 };
 use crate::words::Prompt;
 
@@ -66,7 +67,7 @@ fn a_whole_command_becomes_a_recipe() {
         seed: Some(Seed(7)),
         batch_count: 2,
         vae_tiling: true,
-        vae_tile_size: Some(16),
+        vae_tile_size: Some(TileSize::square(16)),
         vae_tile_overlap: Some(0.25),
         flash_attention: true,
         insists_on_flash_attention: true,
@@ -125,24 +126,30 @@ fn what_a_model_reads_in_its_prompt_is_written_there_and_another_model_reads_it_
 }
 
 #[test]
-fn a_vae_tile_that_is_no_square_is_told() {
+fn a_vae_tile_has_two_sides() {
     let it = pasted("sd -m m --vae-tile-size 32x48");
-    assert_eq!(it.recipe.vae_tile_size, Some(32));
-    let told: Vec<_> = it.left_out.iter().map(ToString::to_string).collect();
-    assert!(told.len() == 1 && told[0].contains("squares"), "{told:?}");
+    assert_eq!((it.recipe.vae_tile_size, it.left_out.len()), (Some(TileSize { width: 32, height: 48 }), 0));
+    assert!(write(&it.recipe).line.contains("--vae-tile-size 32x48"));
+    // The engine's own side has no number.
+    let size = |text: &str| pasted(&format!("sd -m m --vae-tile-size {text}")).recipe.vae_tile_size;
+    assert_eq!((size("0"), size("24"), size("0x8")), (None, Some(TileSize::square(24)), Some(TileSize { width: 32, height: 8 })));
     assert!(it.recipe.vae_tile_overlap.is_none() && pasted("sd -m m --vae-tile-size small").recipe.vae_tile_size.is_none());
 }
 
 #[test]
 fn a_vae_tile_may_be_a_part_of_the_picture_or_one_of_several() {
-    let side = |options: &str| pasted(&format!("sd -m m -W 1024 -H 768 {options}")).recipe.vae_tile_size;
-    assert_eq!(side("--vae-relative-tile-size 0.5"), Some(48));
-    assert_eq!(side("--vae-relative-tile-size 0.25x0.5"), Some(32));
+    let sides = |options: &str| {
+        let size = pasted(&format!("sd -m m -W 1024 -H 768 {options}")).recipe.vae_tile_size.unwrap();
+        (size.width, size.height)
+    };
+    assert_eq!(sides("--vae-relative-tile-size 0.5"), (64, 48));
+    assert_eq!(sides("--vae-relative-tile-size 0.25x0.5"), (32, 48));
     // Three of them, each of which covers half of its neighbour.
-    assert_eq!(side("--vae-relative-tile-size 3"), Some(48));
-    assert_eq!(side("--vae-relative-tile-size 3 --vae-tile-overlap 0"), Some(32));
-    assert_eq!(side("--vae-tile-size 24 --vae-relative-tile-size 0"), Some(24));
-    assert_eq!(side("--hires --hires-scale 2 --vae-relative-tile-size 0.5"), Some(96));
+    assert_eq!(sides("--vae-relative-tile-size 3"), (64, 48));
+    assert_eq!(sides("--vae-relative-tile-size 3 --vae-tile-overlap 0"), (43, 32));
+    assert_eq!(sides("--vae-tile-size 24 --vae-relative-tile-size 0"), (24, 24));
+    assert_eq!(sides("--vae-tile-size 24x16 --vae-relative-tile-size 0x0.5"), (24, 48));
+    assert_eq!(sides("--hires --hires-scale 2 --vae-relative-tile-size 0.5"), (128, 96));
 }
 
 #[test]
@@ -325,7 +332,7 @@ fn varied() -> Recipe {
         sampler_rng: Some(Rng::Cuda),
         batch_count: 3,
         vae_tiling: true,
-        vae_tile_size: Some(16),
+        vae_tile_size: Some(TileSize::square(16)),
         vae_tile_overlap: Some(0.25),
         flash_attention: true,
         insists_on_flash_attention: true,
@@ -764,7 +771,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 flash_attention: switches[1],
                 insists_on_flash_attention: switches[1],
                 vae_tiling: switches[2],
-                vae_tile_size: numbers.9,
+                vae_tile_size: numbers.9.map(|width| TileSize { width, height: 1 + guidance.7.0 % 64 }),
                 vae_tile_overlap: numbers.10,
                 vae_conv_scale: switches[3],
             }

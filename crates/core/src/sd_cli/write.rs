@@ -173,7 +173,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if !recipe.tensor_type_rules.is_empty() {
         line.option("--tensor-type-rules", &recipe.tensor_type_rules);
     }
-    line.optional("--vae-tile-size", recipe.vae_tile_size.map(|side| format!("{side}x{side}")));
+    line.optional("--vae-tile-size", recipe.vae_tile_size.map(|size| format!("{}x{}", size.width, size.height)));
     line.optional("--vae-tile-overlap", recipe.vae_tile_overlap);
     line.optional("--threads", recipe.threads);
     CommandLine { line: shell_words::join(&line.words), left_out: line.left_out }

@@ -271,9 +271,9 @@ impl RawGenerateParams {
         raw.pm_params.style_strength = recipe.person.style_strength;
         let tiles = &mut raw.vae_tiling_params;
         tiles.enabled = params.vae_tiling;
-        if let Some(side) = recipe.vae_tile_size {
-            tiles.tile_size_x = i32::try_from(side).unwrap_or(i32::MAX);
-            tiles.tile_size_y = tiles.tile_size_x;
+        if let Some(size) = recipe.vae_tile_size {
+            tiles.tile_size_x = i32::try_from(size.width).unwrap_or(i32::MAX);
+            tiles.tile_size_y = i32::try_from(size.height).unwrap_or(i32::MAX);
         }
         tiles.target_overlap = recipe.vae_tile_overlap.unwrap_or(tiles.target_overlap);
 

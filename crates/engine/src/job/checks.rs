@@ -5,15 +5,13 @@ use std::thread;
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
-use atelier_core::recipe::{Hires, Lora, LoraStrengths, ModelFiles, ROWS, Recipe, RedrawTiles};
+use atelier_core::recipe::{Hires, Lora, LoraStrengths, ModelFiles, ROWS, Recipe, RedrawTiles, TileSize};
 use atelier_language::tr;
 use atelier_library::{Family, snap};
 
 /// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
 /// before.
 const SIDES: (u32, u32) = (*ROWS.width.limits.start(), *ROWS.width.limits.end());
-/// Side of the engine's own VAE tile, in values of the latent.
-const VAE_TILE: u32 = 32;
 /// Pixels of a value of the latent. With the VAEs that have 16 of them, a tile is larger than is
 /// said here, and pictures of one tile are cut nowhere.
 const PIXELS_OF_LATENT: u32 = 8;
@@ -54,18 +52,19 @@ pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
     is_larger_than_a_tile(recipe, recipe.final_size())
 }
 
-/// Side of a VAE tile in pixels.
-pub(crate) fn vae_tile_side(recipe: &Recipe) -> u32 {
-    recipe.vae_tile_size.unwrap_or(VAE_TILE) * PIXELS_OF_LATENT
+/// Sides of a VAE tile in pixels.
+pub(crate) fn vae_tile(recipe: &Recipe) -> TileSize {
+    let TileSize { width, height } = recipe.vae_tile_size.unwrap_or(TileSize::square(TileSize::USUAL_SIDE));
+    TileSize { width: width * PIXELS_OF_LATENT, height: height * PIXELS_OF_LATENT }
 }
 
 /// True where a picture of this size in pixels is cut in tiles: where a side is longer than one, and
 /// each side at which it continues itself is. The engine divides by the overlap at such a side, which
 /// may be none of one tile.
 pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32)) -> bool {
-    let side = vae_tile_side(recipe);
-    let is_whole = |seamless: bool, length: u32| seamless && length <= side;
-    width.max(height) > side && !is_whole(recipe.seamless_x, width) && !is_whole(recipe.seamless_y, height)
+    let tile = vae_tile(recipe);
+    let (is_wide, is_high) = (width > tile.width, height > tile.height);
+    (is_wide || is_high) && (is_wide || !recipe.seamless_x) && (is_high || !recipe.seamless_y)
 }
 
 /// Checks the size of a reference picture for a picture of this size.
@@ -124,13 +123,18 @@ mod tests {
 
     #[test]
     fn a_panorama_is_cut_along_its_longer_side_and_a_seamless_side_is_none_of_a_tile() {
-        let recipe = Recipe { vae_tiling: true, vae_tile_size: Some(64), ..Recipe::default() };
+        let recipe = Recipe { vae_tiling: true, vae_tile_size: Some(TileSize::square(64)), ..Recipe::default() };
         let is_cut = |recipe: &Recipe, width, height| is_tiled(&Recipe { width, height, ..recipe.clone() });
         let sizes = [(512, 512), (2048, 512), (512, 520), (256, 1024), (1024, 1024)];
         assert_eq!(sizes.map(|(width, height)| is_cut(&recipe, width, height)), [false, true, true, true, true]);
         let around = Recipe { seamless_x: true, ..recipe.clone() };
         assert_eq!(sizes.map(|(width, height)| is_cut(&around, width, height)), [false, true, false, false, true]);
-        assert!(!is_cut(&Recipe { vae_tiling: false, ..recipe }, 2048, 512));
+        assert!(!is_cut(&Recipe { vae_tiling: false, ..recipe.clone() }, 2048, 512));
+        // 512 x 1024 pixels.
+        let high = Recipe { vae_tile_size: Some(TileSize { width: 64, height: 128 }), ..recipe };
+        assert_eq!(sizes.map(|(width, height)| is_cut(&high, width, height)), [false, true, false, false, true]);
+        let around = Recipe { seamless_y: true, ..high };
+        assert_eq!([(2048, 512), (256, 1032)].map(|(width, height)| is_cut(&around, width, height)), [false, true]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use super::area::{AreaJob, largest_work, start_of};
-use super::checks::{check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size, vae_tile_side};
+use super::checks::{check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size, vae_tile};
 use super::embeddings::Embeddings;
 use super::error::JobError;
 use super::person::{check_person, read_person};
@@ -322,7 +322,7 @@ fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<PictureNot
     (recipe.width, recipe.height) = (width, height);
     let vae_tiling = is_tiled(recipe);
     if recipe.vae_tiling && !vae_tiling {
-        let side = vae_tile_side(recipe);
+        let side = vae_tile(recipe);
         notes.push(PictureNote::changed(tr!("engine-vae-tiling-is-off", side)));
     }
     vae_tiling

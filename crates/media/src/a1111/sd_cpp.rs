@@ -20,9 +20,9 @@ pub(super) fn json_of(recipe: &Recipe) -> Option<Value> {
     }
     if recipe.vae_tiling {
         // As sd-cli writes the usual size.
-        let side = recipe.vae_tile_size.unwrap_or_default();
+        let (width, height) = recipe.vae_tile_size.map_or((0, 0), |size| (size.width, size.height));
         let overlap = recipe.vae_tile_overlap.unwrap_or(Recipe::USUAL_VAE_TILE_OVERLAP);
-        let tiles = json!({ "enabled": true, "target_overlap": overlap, "tile_size_x": side, "tile_size_y": side });
+        let tiles = json!({ "enabled": true, "target_overlap": overlap, "tile_size_x": width, "tile_size_y": height });
         fields.insert("vae_tiling".to_owned(), tiles);
     }
     if fields.is_empty() {

@@ -40,7 +40,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
             (None, latent) => Some(latent.map_or("Lanczos", LatentUpscaler::label).to_owned()),
         },
     };
-    let (side, overlap) = (restored.recipe.vae_tile_size, restored.recipe.vae_tile_overlap);
+    let (size, overlap) = (restored.recipe.vae_tile_size, restored.recipe.vae_tile_overlap);
     Some(PictureSettings {
         tool: Some(Tool::Atelier),
         size: Some((width, height)),
@@ -62,7 +62,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         flow_shift: restored.recipe.flow_shift,
         timestep_shift: restored.recipe.timestep_shift,
         step_cache: restored.recipe.step_cache,
-        tiles: restored.recipe.vae_tiling.then_some(PictureTiles { side, overlap }),
+        tiles: restored.recipe.vae_tiling.then_some(PictureTiles { size, overlap }),
         eta: restored.recipe.eta,
         clip_skip: restored.recipe.clip_skip,
         strength: init.map(|init| init.strength),

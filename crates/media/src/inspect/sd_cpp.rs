@@ -1,7 +1,7 @@
 //! What sd-cli writes behind its pairs (`SDCPP`), and Atelier among its own: JSON with the settings
 //! that they have no key for.
 
-use atelier_core::recipe::{CacheMode, Recipe, StepCache};
+use atelier_core::recipe::{CacheMode, Recipe, StepCache, TileSize};
 use serde_json::{Map, Value};
 
 use super::fields::{self, Fields};
@@ -81,14 +81,14 @@ fn step_cache(value: &Value) -> Option<StepCache> {
     })
 }
 
-/// Tiles that are squares of a size; a part of the picture is none.
+/// Tiles of a size; a part of the picture is none.
 fn tiles(value: &Value) -> Option<PictureTiles> {
     let whole = |key: &str| value.get(key).and_then(fields::whole).and_then(|side| u32::try_from(side).ok());
     let is_part = ["rel_size_x", "rel_size_y"].iter().any(|key| value.get(*key).and_then(fields::decimal).is_some_and(|part| part > 0.0));
     let is_on = value.get("enabled") == Some(&Value::Bool(true));
-    let side = whole("tile_size_x").filter(|side| whole("tile_size_y") == Some(*side))?;
+    let size = TileSize::chosen(whole("tile_size_x")?, whole("tile_size_y")?);
     let overlap = value.get("target_overlap").and_then(fields::decimal).filter(|overlap| *overlap != Recipe::USUAL_VAE_TILE_OVERLAP);
-    (is_on && !is_part).then_some(PictureTiles { side: Some(side).filter(|side| *side > 0), overlap })
+    (is_on && !is_part).then_some(PictureTiles { size, overlap })
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
             "mode": 5, "Fn_compute_blocks": 1, "reuse_threshold": null, "max_warmup_steps": 8
         });
         let tiling = serde_json::json!({
-            "enabled": true, "rel_size_x": 0.0, "rel_size_y": 0.0, "target_overlap": 0.25, "tile_size_x": 16, "tile_size_y": 16
+            "enabled": true, "rel_size_x": 0.0, "rel_size_y": 0.0, "target_overlap": 0.25, "tile_size_x": 16, "tile_size_y": 12
         });
         let sampling = serde_json::json!({
             "flow_shift": 2.0, "shifted_timestep": 250, "extra_sample_args": "apg_eta=1", "guidance": {"img_cfg": 2.0}
@@ -149,7 +149,7 @@ mod tests {
             flow_shift: Some(2.0),
             timestep_shift: Some(250),
             step_cache: Some(step_cache),
-            tiles: Some(PictureTiles { side: Some(16), overlap: Some(0.25) }),
+            tiles: Some(PictureTiles { size: Some(TileSize { width: 16, height: 12 }), overlap: Some(0.25) }),
             not_understood: Vec::new(),
         };
         assert_eq!(found, expected);
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_listed() {
-        let oblong = serde_json::json!({"enabled": true, "tile_size_x": 16, "tile_size_y": 8});
+        let half = serde_json::json!({"enabled": true, "tile_size_x": 16, "tile_size_y": -8});
         let cache = serde_json::json!({"requested_mode": "teacache", "requested_option": ""});
         let found = read(&json(&serde_json::json!({
-            "vae_tiling": oblong, "cache": cache, "auto_resize_ref_image": false, "increase_ref_index": true,
+            "vae_tiling": half, "cache": cache, "auto_resize_ref_image": false, "increase_ref_index": true,
             "sampling": {"new": 3, "shifted_timestep": -4}
         })))
         .unwrap();

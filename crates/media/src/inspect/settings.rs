@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use atelier_core::cpu_math::CpuMath;
-use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, Seed, SeedBlend, SkipLayers, StepCache};
+use atelier_core::recipe::{ControlImage, GuidanceRange, Lora, LoraStrengths, Rng, Seed, SeedBlend, SkipLayers, StepCache, TileSize};
 use atelier_language::tr;
 
 use crate::StoredRecipe;
@@ -191,11 +191,11 @@ pub struct PictureHires {
     pub upscaler: Option<String>,
 }
 
-/// Square tiles in which a picture was decoded.
+/// Tiles in which a picture was decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PictureTiles {
-    /// Side in values of the latent, where it is not the usual one.
-    pub side: Option<u32>,
+    /// Sides in values of the latent, where they are not the usual ones.
+    pub size: Option<TileSize>,
     /// Part of a tile that its neighbour covers too, where it is not the usual one.
     pub overlap: Option<f32>,
 }

@@ -328,10 +328,10 @@ fn effort(from: &PictureSettings, it: &mut Translation) {
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         it.understand(&capitalized(setting_name("step_cache")), shortened(&parts.join(", ")));
     }
-    if let Some(PictureTiles { side, overlap }) = from.tiles {
+    if let Some(PictureTiles { size, overlap }) = from.tiles {
         it.settings.vae_tiling = Some(true);
-        (it.settings.vae_tile_size, it.settings.vae_tile_overlap) = (Some(side), Some(overlap));
-        let parts = [side.map(|side| side.to_string()), overlap.map(|overlap| overlap.to_string())];
+        (it.settings.vae_tile_size, it.settings.vae_tile_overlap) = (Some(size), Some(overlap));
+        let parts = [size.map(|size| size.to_string()), overlap.map(|overlap| overlap.to_string())];
         it.understand(&capitalized(setting_name("vae_tiling")), parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     }
 }

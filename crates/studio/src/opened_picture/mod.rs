@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_picture_of_sd_cli_has_the_settings_of_its_json_and_the_file_of_its_diffusion_module() {
-        use atelier_core::recipe::{CacheMode, StepCache};
+        use atelier_core::recipe::{CacheMode, StepCache, TileSize};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
         let json = serde_json::json!({
@@ -218,7 +218,7 @@ mod tests {
         let cache = StepCache { options: StepCache::read_options("w=0.25").unwrap(), ..StepCache::of(CacheMode::Spectrum) };
         assert_eq!((&it.step_cache, it.timestep_shift), (&Some(Some(cache)), Some(Some(250))));
         assert_eq!((it.flow_shift, it.image_guidance), (Some(Some(2.0)), Some(Some(1.5))));
-        assert_eq!((it.vae_tiling, it.vae_tile_size, it.vae_tile_overlap), (Some(true), Some(Some(16)), Some(None)));
+        assert_eq!((it.vae_tiling, it.vae_tile_size, it.vae_tile_overlap), (Some(true), Some(Some(TileSize::square(16))), Some(None)));
         let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
         assert_eq!(missing, ["Model sea.gguf is not on this machine."]);
         let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::recipe::{
     CacheMode, FileRole, GuidanceRange, Hires, LatentUpscaler, Lora, LoraStrengths, PartialRecipe, PictureInfo, Recipe, Rng, Sampler,
-    Scheduler, Seed, SeedBlend, SkipLayers, StepCache, Upscale,
+    Scheduler, Seed, SeedBlend, SkipLayers, StepCache, TileSize, Upscale,
 };
 use atelier_library::{Availability, CardFile, ModelCard, ModelKind, Role};
 use atelier_media::a1111::{Parameters, format};
@@ -96,7 +96,7 @@ fn second_pass() -> impl Strategy<Value = Hires> {
     })
 }
 
-/// Step cache, timestep shift, and the side and the overlap of VAE tiles.
+/// Step cache, timestep shift, and the sides and the overlap of VAE tiles.
 fn engines() -> impl Strategy<Value = Recipe> {
     let cache = (select(CacheMode::ALL), option::of(0.0..=1.0_f32), vec(any::<bool>(), 0..4), any::<bool>());
     let cache = cache.prop_map(|(mode, threshold, mask, is_mask_static)| {
@@ -104,7 +104,9 @@ fn engines() -> impl Strategy<Value = Recipe> {
         StepCache { mode, options, mask, is_mask_static }
     });
     // The usual overlap is told as none.
-    let tiles = option::of((option::of(4..=512_u32), option::of(0.0..0.5_f32)));
+    let size = (4..=512_u32, 4..=512_u32).prop_map(|(width, height)| TileSize { width, height });
+    let size = prop_oneof![size, (4..=512_u32).prop_map(TileSize::square)];
+    let tiles = option::of((option::of(size), option::of(0.0..0.5_f32)));
     (option::of(cache), option::of(1..=1000_u32), tiles).prop_map(|(step_cache, timestep_shift, tiles)| {
         let (vae_tile_size, vae_tile_overlap) = tiles.unwrap_or_default();
         Recipe { step_cache, timestep_shift, vae_tiling: tiles.is_some(), vae_tile_size, vae_tile_overlap, ..Recipe::default() }

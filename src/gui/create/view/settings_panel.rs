@@ -34,7 +34,7 @@ use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, opti
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
     FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, Seed, SkipLayers, TensorType,
-    VaeFormat, changed_settings,
+    TileSize, VaeFormat, changed_settings,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::{sentence, with_commas};
@@ -565,8 +565,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
             let tiling = tr!("create-decode-the-picture-in");
             row(ui, tr!("create-vae-tiling"), |ui| ui.checkbox(&mut recipe.vae_tiling, tr!("create-save-memory")).on_hover_text(tiling));
             if recipe.vae_tiling {
-                let hover = tr!("create-side-of-a-tile");
-                optional_row(ui, tr!("create-tile-size"), &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
+                tile_size_row(ui, recipe);
                 let hover = tr!("create-part-of-a-tile");
                 optional_row(ui, tr!("create-tile-overlap"), &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
             }
@@ -597,6 +596,16 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
             .on_hover_text(tr!("create-these-settings-differ-from"));
     }
+}
+
+/// Draws the sides of VAE tiles: one number, or two with an x between them.
+fn tile_size_row(ui: &mut Ui, recipe: &mut Recipe) {
+    let own = recipe.vae_tile_size.map(|size| size.to_string()).unwrap_or_default();
+    text_row(ui, tr!("create-tile-size"), "32x16", &own, tr!("create-side-of-a-tile"), |text| {
+        let size = Some(text).filter(|text| !text.trim().is_empty()).map(str::parse::<TileSize>).transpose();
+        recipe.vae_tile_size = size.map_err(|reason| sentence(&reason))?.map(|size| size.within(&ROWS.vae_tile_size.limits));
+        Ok(())
+    });
 }
 
 /// Names of the settings under "More settings" that are not the usual ones of the model.

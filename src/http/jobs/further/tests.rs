@@ -116,7 +116,7 @@ fn a_step_cache_has_the_options_and_the_mask_of_sd_cli() {
 }
 
 #[test]
-fn tiles_of_the_vae_are_squares_with_an_overlap_or_parts_of_the_picture() {
+fn tiles_of_the_vae_have_two_sides_and_an_overlap_or_are_parts_of_the_picture() {
     let tiles = |fields: &str| {
         let wish = wish(&format!(r#"{{"vae_tiling_params": {{"enabled": true{fields}}}}}"#));
         assert_eq!(wish.further.vae_tiling, Some(true));
@@ -126,11 +126,15 @@ fn tiles_of_the_vae_are_squares_with_an_overlap_or_parts_of_the_picture() {
         "temporal_tiling": false, "extra_tiling_args": """#;
     assert_eq!(tiles(""), (None, None, None, 0));
     assert_eq!(tiles(usual), (None, None, None, 0));
-    assert_eq!(tiles(r#", "tile_size_x": 24, "tile_size_y": 24, "target_overlap": 0.25"#), (Some(24), Some(0.25), None, 0));
-    assert_eq!(tiles(r#", "tile_size_x": 24, "tile_size_y": 16"#), (Some(16), None, None, 1));
-    assert_eq!(tiles(r#", "tile_size_x": 24"#), (Some(24), None, None, 1));
+    assert_eq!(
+        tiles(r#", "tile_size_x": 24, "tile_size_y": 24, "target_overlap": 0.25"#),
+        (Some(TileSize::square(24)), Some(0.25), None, 0)
+    );
+    let of = |width, height| (Some(TileSize { width, height }), None, None, 0);
+    assert_eq!(tiles(r#", "tile_size_x": 24, "tile_size_y": 16"#), of(24, 16));
+    assert_eq!(tiles(r#", "tile_size_x": 24"#), of(24, 32), "the other side is the usual one");
     assert_eq!(tiles(r#", "rel_size_x": 0.5, "rel_size_y": 2"#), (None, None, Some((0.5, 2.0)), 0));
-    assert_eq!(tiles(r#", "rel_size_x": 0.5"#), (None, None, None, 1));
+    assert_eq!(tiles(r#", "rel_size_x": 0.5"#), (None, None, Some((0.5, 0.0)), 0));
     assert_eq!(tiles(r#", "temporal_tiling": true, "extra_tiling_args": "x=1""#), (None, None, None, 1), "both in one note");
     assert_eq!(refused(r#"{"vae_tiling_params": {"enabled": true, "tile_size_x": "x"}}"#), ["vae_tiling_params.tile_size_x"]);
 }

@@ -108,7 +108,7 @@ const SETTINGS: [(&str, &str); 100] = [
     ("--cache-mode easycache", "--cache-option threshold=0.2"),
     ("--cache-mode cache-dit", "--scm-mask 1,0"),
     ("--cache-mode cache-dit --scm-mask 1,0", "--scm-policy static"),
-    ("", "--vae-tile-size 32x32"),
+    ("", "--vae-tile-size 32x16"),
     ("", "--vae-relative-tile-size 0.5x0.5"),
     ("--control-net c --control-image c.png", "--canny"),
 ];

@@ -18,7 +18,7 @@ use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Ne
 use atelier_core::recipe::{
     CacheMode, ControlImage, FamilySetting, FileRole, GuidanceRange, Hires, InitImage, LatentUpscaler, Lora, LoraMode, ModelFiles, Person,
     PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, Seed, SeedBlend, SkipLayers, StepCache, StepShare,
-    TensorType, Upscale, VaeFormat,
+    TensorType, TileSize, Upscale, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -98,7 +98,7 @@ fn recipe() -> Recipe {
         seed: Some(Seed::MAX),
         batch_count: 2,
         vae_tiling: true,
-        vae_tile_size: Some(16),
+        vae_tile_size: Some(TileSize { width: 16, height: 12 }),
         vae_tile_overlap: Some(0.25),
         flash_attention: false,
         insists_on_flash_attention: true,
