@@ -76,7 +76,6 @@ const NAMES: &[&str] = &[
     " GiB",
     "^model\\.=q8_0, ^vae=f16",
     "threshold=0.25, start=0.1",
-    "32x16",
     "Hugging Face",
     "Inter",
     "Lucide",

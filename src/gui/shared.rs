@@ -19,7 +19,7 @@ use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, Mode
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_language::{Language, choose_language, tr};
-use atelier_library::{Defaults, Example, Family, ModelCard, ModelKind, Role};
+use atelier_library::{CardFile, Defaults, Example, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::QueueSnapshot;
@@ -220,6 +220,15 @@ impl Shared {
     pub fn photomakers(&self) -> impl Iterator<Item = &Path> {
         let files = self.library.cards.iter().flat_map(|card| &card.files);
         files.filter(|file| file.role == Role::Part(FileRole::Photomaker)).filter_map(|file| file.path.as_deref())
+    }
+
+    /// False where it is known that the chosen `PhotoMaker` reads no features of faces: the first
+    /// version does not.
+    #[must_use]
+    pub fn may_read_faces(&self) -> bool {
+        let Some(chosen) = self.next.recipe.files.get(FileRole::Photomaker) else { return true };
+        let mut files = self.library.cards.iter().flat_map(|card| &card.files);
+        files.find(|file| file.path.as_deref() == Some(chosen)).is_none_or(CardFile::may_read_faces)
     }
 
     /// `Ok` where the chosen model can bring a person into the picture.

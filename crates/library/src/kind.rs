@@ -79,6 +79,8 @@ pub(crate) fn in_language_model(name: &str) -> Option<&str> {
 /// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of
 /// stable-diffusion.cpp).
 pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
+/// Its name, in every language.
+pub(crate) const PHOTOMAKER_V2_NAME: &str = "PhotoMaker v2";
 
 /// Variant that fills a masked part, beside [`INPAINTING`].
 const FILL: &str = " Fill";
@@ -106,7 +108,7 @@ pub fn identify(header: &Header) -> FileKind {
     };
     // Before LoRAs: a PhotoMaker brings one along.
     if tensors.is_photomaker() {
-        kind.name = if tensors.any_contains(PHOTOMAKER_V2) { "PhotoMaker v2".into() } else { "PhotoMaker".into() };
+        kind.name = if tensors.any_contains(PHOTOMAKER_V2) { PHOTOMAKER_V2_NAME.into() } else { "PhotoMaker".into() };
         kind.role = Some(FileRole::Photomaker);
     } else if tensors.is_lora() {
         kind.is_lora = true;

@@ -36,6 +36,8 @@ pub enum Command {
     AddPerson,
     /// Remove the picture of the person of this index.
     RemovePerson(usize),
+    /// Show the file dialog for the features of the faces in these pictures.
+    ChooseFaces,
 }
 
 impl FeatureCommand for Command {
@@ -50,6 +52,7 @@ impl FeatureCommand for Command {
         Self::ChooseControl,
         Self::ClearControl,
         Self::AddPerson,
+        Self::ChooseFaces,
     ];
 
     fn words(&self) -> (&'static str, &'static str) {
@@ -65,6 +68,7 @@ impl FeatureCommand for Command {
             Self::ClearControl => (tr!("guides-remove-control-picture"), tr!("guides-remove-this-picture-the")),
             Self::AddPerson => (tr!("guides-add-a-picture-of"), tr!("guides-choose-pictures-of-the")),
             Self::RemovePerson(_) => (tr!("guides-remove-picture-of-the"), tr!("guides-remove-this-picture-the")),
+            Self::ChooseFaces => (tr!("guides-choose-a-face-embedding"), tr!("guides-choose-the-file-with-features")),
             Self::StartFromFile(_) => (tr!("common-start-from-this-picture"), tr!("guides-use-this-picture-as")),
         }
     }
@@ -78,6 +82,11 @@ impl FeatureCommand for Command {
                 shared.takes_person()?;
                 let has_room = shared.next.recipe.person.images.len() < Person::MAX_IMAGES;
                 has_room.then_some(()).ok_or(tr!("guides-photomaker-cannot-use-more"))?;
+                dialog
+            }
+            Self::ChooseFaces => {
+                (!shared.next.recipe.person.is_empty()).then_some(()).ok_or(tr!("guides-add-pictures-of-the-person-first"))?;
+                shared.may_read_faces().then_some(()).ok_or(tr!("guides-this-photomaker-reads-no"))?;
                 dialog
             }
             Self::StartFromFile(_)

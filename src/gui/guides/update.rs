@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use eframe::egui::TextureOptions;
 
 use crate::gui::context::Context;
-use crate::gui::create::choose::choose;
+use crate::gui::create::choose::{choose, choose_one};
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::command::Command;
 use crate::gui::guides::state::{ControlLook, State, WantedLook};
@@ -13,6 +13,9 @@ use crate::gui::guides::work;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Recipe, shaped_as};
 use atelier_language::tr;
+
+/// Endings of files with features of faces.
+const FACES: &[&str] = &["bin"];
 
 /// Starts the next picture from this one, or of several one from each. False, with a notice, where
 /// there was no room for all of them.
@@ -79,6 +82,10 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
         Command::AddPerson => choose(FileDialog::files(tr!("guides-add-pictures-of-the")).pictures(), context, |paths, _, context| {
             context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File));
         }),
+        Command::ChooseFaces => {
+            let dialog = FileDialog::file(tr!("guides-choose-a-face-embedding")).filter(tr!("guides-face-embedding"), FACES);
+            choose_one(dialog, context, |path, _, context| context.shared.next.recipe.person.id_embedding = Some(path));
+        }
         Command::RemovePerson(index) => context.shared.remove_person_picture(index),
         Command::StartFromFile(path) => {
             start_from(vec![ImageSource::File(path)], context);

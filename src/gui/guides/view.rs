@@ -1,7 +1,7 @@
 //! What guides a picture beside its words: start picture, mask, reference pictures, control picture
 //! and pictures of a person.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eframe::egui::{
     Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, Rect, RichText, Role, Sense, StrokeKind, TextureHandle, Ui, WidgetInfo,
@@ -11,6 +11,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::create;
 use crate::gui::create::panel_setting::Shown;
+use crate::gui::create::view::text_row::text_row;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::command::Command;
 use crate::gui::icons::{self, Icon};
@@ -170,8 +171,27 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
     let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
     let hover = tr!("guides-style-strength-of-photomaker");
     slider_row(ui, tr!("guides-style-strength"), &mut recipe.person.style_strength, Person::STYLE_STRENGTHS, &scale, hover);
+    if recipe.person.id_embedding.is_some() || state.shared.may_read_faces() {
+        faces_rows(ui, state, recipe, commands);
+    }
     if let Err(advice) = recipe.check_person_word() {
         ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
+    }
+}
+
+/// Draws the file with features of the faces in the pictures, which the second version of
+/// `PhotoMaker` reads.
+fn faces_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    let own = recipe.person.id_embedding.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    text_row(ui, tr!("guides-face-embedding"), "id_embeds.bin", &own, tr!("guides-choose-the-file-with-features"), |text| {
+        // A path that is no text stays as it is.
+        if text != own {
+            recipe.person.id_embedding = Some(text.trim()).filter(|text| !text.is_empty()).map(PathBuf::from);
+        }
+        Ok(())
+    });
+    if recipe.person.id_embedding.is_none() {
+        widgets::row(ui, "", |ui| widgets::command_button(ui, state, commands, Command::ChooseFaces));
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) fn synonyms(command: &Command) -> &'static str {
         Command::Guides(guides::Command::AddReference) => tr!("palette-ip-adapter-edit-kontext"),
         Command::Guides(guides::Command::ChooseControl) => tr!("palette-controlnet-pose-depth-canny"),
         Command::Guides(guides::Command::AddPerson) => tr!("palette-face-identity-photomaker-likeness"),
+        Command::Guides(guides::Command::ChooseFaces) => tr!("palette-id-embeds-photomaker-v2"),
         Command::Gallery(gallery::Command::Delete) => tr!("palette-remove-trash-bin-erase"),
         Command::Gallery(gallery::Command::Restore) => tr!("palette-undelete-recover-untrash"),
         Command::Gallery(gallery::Command::SetDialog(_)) => tr!("palette-save-jpeg-jpg-webp"),

@@ -3,7 +3,7 @@
 
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
-use atelier_core::recipe::{ControlImage, PartialRecipe, Preprocessor, Rng};
+use atelier_core::recipe::{ControlImage, PartialRecipe, Person, Preprocessor, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
 use atelier_studio::library_service::LibrarySnapshot;
 
@@ -387,4 +387,36 @@ fn a_person_is_a_guide_of_sdxl_with_a_photomaker_of_the_library() {
     studio.app_mut().state.shared.next.replace_model([(FileRole::Model, "/m/flux.gguf".into())].into_iter().collect());
     studio.harness.run_ok();
     assert!(recipe_of(&studio).person.is_empty() && !studio.sees("Style strength"));
+}
+
+#[test]
+fn a_person_has_a_face_embedding_where_the_photomaker_may_read_one() {
+    let person = Person { images: vec![ImageSource::File("/p/ann.png".into())], ..Person::default() };
+    let mut recipe = Recipe { prompt: "a woman img".into(), person, ..ready() };
+    recipe.files.set(FileRole::Photomaker, "/m/photomaker-v1.safetensors");
+    let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
+    let set_facts = |studio: &mut Studio, facts: &str| {
+        know_photomaker(studio, "SDXL");
+        let mut snapshot = (*studio.app().state.shared.library).clone();
+        snapshot.cards[1].files[0].facts = Some(facts.into());
+        studio.app_mut().state.shared.library = Arc::new(snapshot);
+        studio.harness.run_ok();
+    };
+    set_facts(&mut studio, "PhotoMaker, 400 M parameters, F16");
+    assert!(studio.sees("Style strength") && !studio.sees("Face embedding"), "the first version reads none");
+    set_facts(&mut studio, "PhotoMaker v2, 900 M parameters, F16");
+    assert!(studio.sees("Choose a face embedding"));
+    studio.harness.check_accessibility();
+    studio.fill("Face embedding", "/p/id_embeds.bin");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.harness.run_ok();
+    let chosen = |studio: &Studio| recipe_of(studio).person.id_embedding.clone();
+    assert_eq!(chosen(&studio), Some("/p/id_embeds.bin".into()));
+    assert!(!studio.sees("Choose a face embedding"));
+    // What is set stays in sight, and can be taken away.
+    set_facts(&mut studio, "PhotoMaker, 400 M parameters, F16");
+    studio.fill("Face embedding", " ");
+    studio.press(Modifiers::NONE, Key::Enter);
+    studio.harness.run_ok();
+    assert!(chosen(&studio).is_none() && !studio.sees("Face embedding"));
 }

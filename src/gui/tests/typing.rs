@@ -195,11 +195,13 @@ fn the_palette_knows_the_names_of_other_programs() {
         ("enlarge", "Upscale 2×"),
         ("jpeg", "Save as…"),
         ("controlnet", "Choose a control picture"),
+        ("id_embeds", "Choose a face embedding"),
     ] {
         let found = found(&studio.app().state, word);
         let names: Vec<&str> = found.iter().map(|it| it.command.label()).collect();
         assert!(names.contains(&label), "{word}: {names:?}");
-        assert!(found[0].command.enabled(&studio.app().state).is_ok() || word == "controlnet", "{word}: {names:?}");
+        let needs_more = ["controlnet", "id_embeds"].contains(&word);
+        assert!(found[0].command.enabled(&studio.app().state).is_ok() || needs_more, "{word}: {names:?}");
     }
     assert!(found(&studio.app().state, "no such words at all").is_empty());
 }

@@ -78,7 +78,7 @@ engine-the-face-embedding-file =
         [one] Die Datei mit dem Gesichts-Embedding entstand aus { $faces } Bild; Bilder der Person: { $pictures }.
        *[other] Die Datei mit dem Gesichts-Embedding entstand aus { $faces } Bildern; Bilder der Person: { $pictures }.
     }
-engine-make-one-with-face = Eine mit face_detect.py von stable-diffusion.cpp erstellen und mit --pm-id-embed-path angeben oder PhotoMaker v1 wählen.
+engine-make-one-with-face = Eine mit face_detect.py von stable-diffusion.cpp erstellen und bei den Bildern der Person wählen (--pm-id-embed-path) oder PhotoMaker v1 wählen.
 engine-photomaker-v2-needs-a = PhotoMaker v2 braucht eine Datei mit einem Gesichts-Embedding, die Atelier nicht erstellen kann.
 engine-the-steps-of-the = Die Schritte des früheren Bildes werden nicht genutzt: Dieses hat zu wenige eigene Schritte.
 engine-it-goes-on-after =

@@ -13,6 +13,7 @@ palette-close-the-list = Die Liste schließen.
 palette-img2img-image-to-image = img2img image to image init picture denoise bild zu bild startbild ausgangsbild entrauschen
 palette-ip-adapter-edit-kontext = ip-adapter edit kontext style picture bearbeiten stil referenzbild
 palette-controlnet-pose-depth-canny = controlnet pose depth canny edges tiefe kanten umrisse kontrollbild
+palette-id-embeds-photomaker-v2 = id_embeds pm-id-embed-path photomaker v2 insightface face features gesicht merkmale
 palette-face-identity-photomaker-likeness = face identity photomaker likeness gesicht identität ähnlichkeit person
 palette-remove-trash-bin-erase = remove trash bin erase entfernen löschen papierkorb müll
 palette-undelete-recover-untrash = undelete recover untrash wiederherstellen zurückholen papierkorb

@@ -13,6 +13,7 @@ palette-close-the-list = Close the list.
 palette-img2img-image-to-image = img2img image to image init picture denoise
 palette-ip-adapter-edit-kontext = ip-adapter edit kontext style picture
 palette-controlnet-pose-depth-canny = controlnet pose depth canny edges
+palette-id-embeds-photomaker-v2 = id_embeds pm-id-embed-path photomaker v2 insightface face features
 palette-face-identity-photomaker-likeness = face identity photomaker likeness
 palette-remove-trash-bin-erase = remove trash bin erase
 palette-undelete-recover-untrash = undelete recover untrash

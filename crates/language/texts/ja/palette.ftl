@@ -13,6 +13,7 @@ palette-close-the-list = 一覧を閉じます。
 palette-img2img-image-to-image = img2img image to image init picture denoise 画像から画像 開始画像 初期画像 元画像 ノイズ除去
 palette-ip-adapter-edit-kontext = ip-adapter edit kontext style picture 編集 スタイル 画風 参照画像
 palette-controlnet-pose-depth-canny = controlnet pose depth canny edges コントロールネット ポーズ 深度 輪郭 線画
+palette-id-embeds-photomaker-v2 = id_embeds pm-id-embed-path photomaker v2 insightface face features 顔 特徴
 palette-face-identity-photomaker-likeness = face identity photomaker likeness 顔 人物 似顔 本人
 palette-remove-trash-bin-erase = remove trash bin erase 削除 消去 ごみ箱 ゴミ箱
 palette-undelete-recover-untrash = undelete recover untrash 復元 復活 戻す

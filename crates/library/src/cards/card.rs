@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::assemble::Missing;
+use crate::kind::PHOTOMAKER_V2_NAME;
 use crate::manifest::{Defaults, Example, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::{FileRole, ModelFiles};
@@ -151,6 +152,14 @@ pub struct CardFile {
     pub facts: Option<String>,
     /// Its SHA-256, as its manifest or its download says; `None` where nobody has written it down.
     pub sha256: Option<Sha256>,
+}
+
+impl CardFile {
+    /// False of a `PhotoMaker` whose header says that it reads no features of faces.
+    #[must_use]
+    pub fn may_read_faces(&self) -> bool {
+        self.facts.as_ref().is_none_or(|facts| facts.contains(PHOTOMAKER_V2_NAME))
+    }
 }
 
 /// The same model in another size.

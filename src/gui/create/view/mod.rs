@@ -30,7 +30,7 @@ pub(crate) mod sheet;
 pub(crate) mod size;
 mod step_cache;
 pub(crate) mod steps;
-mod text_row;
+pub(crate) mod text_row;
 mod tokens;
 mod unknown_words;
 

@@ -7,7 +7,7 @@ use crate::gui::widgets::{self, row};
 
 /// A line of text that is taken over when its field is left. What is not taken stays, with the
 /// sentence that says why.
-pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str) -> Result<(), String>) {
+pub(crate) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str) -> Result<(), String>) {
     let why = ui.make_persistent_id((label, "why"));
     row(ui, label, |ui| {
         let id = ui.make_persistent_id(label);
