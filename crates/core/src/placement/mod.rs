@@ -52,9 +52,9 @@ pub use ranking::{RankedPlacement, ranked};
 pub use request::{Pin, Pins, PlanRequest, pins};
 pub use reserve::{Reserve, ram_reserve};
 pub use streaming_budget::{BudgetOffer, streaming_budgets};
-pub use text::{BackendSpec, ModuleDevices, OldFlags, check_shape, is_device_flag, one_device, parse_backend, parse_params_backend};
+pub use text::{BackendSpec, ModuleDevices, OldFlags, is_device_flag, one_device, parse_backend, parse_params_backend};
 pub use usage::{DevicePrediction, MemoryUse};
-pub use value::{Assignment, Placement, WeightLocation, check_devices};
+pub use value::{Assignment, Placement, WeightLocation, check_devices, check_shape};
 
 pub use crate::module::Module;
 pub use crate::module_names::modules_named;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::budgets::Budgets;
+use super::budgets::{Budgets, check_budgets};
 use super::error::PlacementError;
 use super::names::resolve_device;
 use super::text::{BackendSpec, DISK, is_disk, parse_backend, parse_params_backend};
@@ -189,6 +189,13 @@ impl Placement {
             }
         }
     }
+}
+
+/// Checks the form of the texts, without devices.
+pub fn check_shape(text: &PlacementText) -> Result<(), PlacementError> {
+    parse_backend(&text.backend)?;
+    parse_params_backend(&text.params_backend)?;
+    check_budgets(&text.max_vram)
 }
 
 /// Checks that the texts have the right form and name only these devices.
