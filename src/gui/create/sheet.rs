@@ -42,12 +42,24 @@ struct AskedJob {
     of: SessionPictureId,
 }
 
+/// The pictures whose cells others have taken, for the moment in which they fade.
+#[derive(Default)]
+pub(crate) struct LeavingPictures {
+    /// When others came, in seconds of `egui`'s clock.
+    pub(crate) since_secs: f64,
+    /// How many cells there were.
+    pub(crate) count: usize,
+    /// The pictures, each with the number of its cell.
+    pub(crate) pictures: Vec<(usize, SessionPictureId)>,
+}
+
 /// The pictures that are shown side by side.
 #[derive(Default)]
 pub struct Sheet {
     cells: Vec<Cell>,
     /// The cells of a job that began while the person looked at another picture.
     next: Option<Vec<Cell>>,
+    leaving: LeavingPictures,
     /// One of its pictures is shown large instead.
     pub is_large: bool,
     /// The picture that another one is to be compared with.
@@ -88,6 +100,21 @@ impl Sheet {
         self.cells.iter().filter_map(|cell| cell.picture)
     }
 
+    /// The pictures that are no longer in a cell since others came last.
+    #[must_use]
+    pub(crate) fn leaving(&self) -> &LeavingPictures {
+        &self.leaving
+    }
+
+    /// Puts these cells in the place of all others. `seen_secs`: the time, where the person sees it.
+    fn replace(&mut self, cells: Vec<Cell>, seen_secs: Option<f64>) {
+        let before = std::mem::replace(&mut self.cells, cells);
+        let count = before.len();
+        let left = before.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.picture?)));
+        let pictures = left.filter(|(_, picture)| seen_secs.is_some() && !self.has(*picture)).collect();
+        self.leaving = LeavingPictures { since_secs: seen_secs.unwrap_or_default(), count, pictures };
+    }
+
     /// The pictures of a job of this recipe, without its pictures, are to stand beside this one.
     pub(crate) fn ask_beside(&mut self, recipe: Recipe, of: SessionPictureId) {
         if self.asked.len() >= MAX_ASKED {
@@ -97,13 +124,15 @@ impl Sheet {
     }
 
     /// A job begins. `recipe`: without its pictures. `chosen`: the pictures that stay. Where
-    /// `follows` is false, the person looks at something else, and the cells wait.
+    /// `follows` is false, the person looks at something else, and the cells wait. `seen_secs`: the
+    /// time, where the sheet is what the person sees.
     pub(crate) fn begin_job(
         &mut self,
         (job, engine_job): (QueuedJobId, JobId),
         (recipe, count): (&Recipe, u32),
         chosen: impl Iterator<Item = SessionPictureId>,
         follows: bool,
+        seen_secs: Option<f64>,
     ) {
         let cell = |index| Cell { job: Some(job), origin: Some((engine_job, index)), picture: None };
         let new = (0..count.max(1)).map(cell).take(MAX_CELLS);
@@ -133,7 +162,7 @@ impl Sheet {
         let mut cells: Vec<Cell> = chosen.map(Cell::of).take(room).collect();
         cells.extend(new);
         if follows {
-            self.cells = cells;
+            self.replace(cells, seen_secs);
             self.is_large = false;
             self.next = None;
         } else {
@@ -141,11 +170,11 @@ impl Sheet {
         }
     }
 
-    /// The person looks at what is made now.
-    pub(crate) fn follow(&mut self) {
+    /// The person looks at what is made now. `seen_secs`: the time, where the sheet is what they saw.
+    pub(crate) fn follow(&mut self, seen_secs: Option<f64>) {
         self.is_large = false;
         if let Some(cells) = self.next.take() {
-            self.cells = cells;
+            self.replace(cells, seen_secs);
         }
     }
 
@@ -250,7 +279,7 @@ mod tests {
     fn begin(sheet: &mut Sheet, job: u64, count: u32, chosen: &[u64], follows: bool) {
         let recipe = Recipe { seed: Some(Seed(job)), ..Recipe::default() };
         let numbers = (QueuedJobId(job.cast_signed()), JobId(job));
-        sheet.begin_job(numbers, (&recipe, count), chosen.iter().copied().map(ID), follows);
+        sheet.begin_job(numbers, (&recipe, count), chosen.iter().copied().map(ID), follows, Some(job as f64));
     }
 
     fn shown(sheet: &Sheet) -> Vec<Option<u64>> {
@@ -268,6 +297,18 @@ mod tests {
         sheet.end_job(JobId(1));
         begin(&mut sheet, 2, 2, &[1], true);
         assert_eq!(shown(&sheet), [Some(1), None, None]);
+        let LeavingPictures { since_secs, count, pictures } = sheet.leaving();
+        assert_eq!((*since_secs, *count, pictures.as_slice()), (2.0, 3, [(0, ID(0)), (2, ID(2))].as_slice()));
+    }
+
+    #[test]
+    fn nothing_fades_where_nobody_sees_the_sheet() {
+        let mut sheet = Sheet::default();
+        begin(&mut sheet, 1, 2, &[], true);
+        sheet.finish((JobId(1), 0), ID(0));
+        let numbers = (QueuedJobId(2), JobId(2));
+        sheet.begin_job(numbers, (&Recipe::default(), 1), std::iter::empty(), true, None);
+        assert_eq!((shown(&sheet), sheet.leaving().pictures.len()), (vec![None], 0));
     }
 
     #[test]
@@ -278,8 +319,9 @@ mod tests {
         begin(&mut sheet, 2, 2, &[], false);
         sheet.finish((JobId(2), 1), ID(5));
         assert_eq!(shown(&sheet), [Some(0), None]);
-        sheet.follow();
+        sheet.follow(Some(7.0));
         assert_eq!(shown(&sheet), [None, Some(5)]);
+        assert_eq!((sheet.leaving().since_secs, sheet.leaving().pictures.as_slice()), (7.0, [(0, ID(0))].as_slice()));
     }
 
     #[test]
@@ -290,7 +332,7 @@ mod tests {
         sheet.end_job(JobId(1));
         assert_eq!(shown(&sheet), [Some(0)]);
         let recipe = Recipe::default();
-        sheet.begin_job((QueuedJobId(1), JobId(9)), (&recipe, 3), std::iter::empty(), true);
+        sheet.begin_job((QueuedJobId(1), JobId(9)), (&recipe, 3), std::iter::empty(), true, None);
         assert_eq!(shown(&sheet), [Some(0), None, None, None]);
     }
 
@@ -303,12 +345,12 @@ mod tests {
         sheet.is_large = true;
         let near = Recipe { seed: Some(Seed(77)), ..Recipe::default() };
         sheet.ask_beside(near.clone(), ID(1));
-        sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 2), std::iter::empty(), false);
+        sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 2), std::iter::empty(), false, None);
         assert_eq!(shown(&sheet), [Some(0), Some(1), None, None]);
         assert!(!sheet.is_large);
         // Of a picture that is in no cell.
         sheet.ask_beside(near.clone(), ID(9));
-        sheet.begin_job((QueuedJobId(3), JobId(3)), (&near, 1), std::iter::empty(), false);
+        sheet.begin_job((QueuedJobId(3), JobId(3)), (&near, 1), std::iter::empty(), false, None);
         assert_eq!(shown(&sheet), [Some(9), None]);
     }
 
@@ -322,7 +364,7 @@ mod tests {
         }
         let near = Recipe { seed: Some(Seed(77)), ..Recipe::default() };
         sheet.ask_beside(near.clone(), ID(3));
-        sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 4), std::iter::empty(), true);
+        sheet.begin_job((QueuedJobId(2), JobId(2)), (&near, 4), std::iter::empty(), true, None);
         assert_eq!(sheet.cells().len(), MAX_CELLS);
         assert!(sheet.has(ID(3)) && sheet.cells()[20..].iter().all(|cell| cell.picture.is_none()));
     }

@@ -19,14 +19,15 @@ use atelier_studio::gallery_service::GalleryRequest;
 pub(crate) const NEIGHBOURS: u32 = 4;
 
 /// A job begins: its pictures get places. Those of a canvas stay on the canvas.
-pub(crate) fn job_begins(state: &mut State, numbers: (QueuedJobId, JobId), recipe: &Recipe) {
+pub(crate) fn job_begins(state: &mut State, numbers: (QueuedJobId, JobId), recipe: &Recipe, now_secs: f64) {
     if state.document_size_px.is_some() {
         return;
     }
+    let seen_secs = state.shows_sheet().then_some(now_secs);
     let State { session, sheet, .. } = state;
     let chosen = sheet.pictures().filter(|id| session.get(*id).is_some_and(|it| it.is_picked)).collect::<Vec<_>>();
     let follows = session.following();
-    sheet.begin_job(numbers, (&without_pictures(recipe), recipe.batch_count), chosen.into_iter(), follows);
+    sheet.begin_job(numbers, (&without_pictures(recipe), recipe.batch_count), chosen.into_iter(), follows, seen_secs);
 }
 
 /// Makes neighbours of the picture shown beside it. `make`: their recipes, of a recipe with the seed

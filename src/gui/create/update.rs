@@ -218,7 +218,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => show(state, Some(id)),
-        Command::Follow => follow(state),
+        Command::Follow => follow(state, context),
         Command::Newer => show(state, state.session.newer()),
         Command::Older => show(state, state.session.older()),
         Command::PointAt(id) => state.session.point_at(id),
@@ -372,14 +372,15 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     let is_batch = recipe.batch_count > 1 || recipe.starts().nth(1).is_some();
     let lane = if is_batch { Lane::Batch } else { Lane::Interactive };
     context.shared.error = None;
-    follow(state);
+    follow(state, context);
     for_each_start(state, recipe, context, move |state, recipe, context| ask_for(state, recipe, lane, context));
 }
 
 /// Shows what is made now.
-fn follow(state: &mut State) {
+fn follow(state: &mut State, context: &Context<'_>) {
+    let seen_secs = state.shows_sheet().then(|| context.egui.time());
     state.session.follow();
-    state.sheet.follow();
+    state.sheet.follow(seen_secs);
 }
 
 /// Shows this picture large.

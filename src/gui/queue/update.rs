@@ -81,7 +81,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             context.shared.jobs_of_others.push(engine_job, *recipe);
         }
         QueueEvent::Submitted { engine_job, job, recipe, .. } => {
-            create::sheet_update::job_begins(create, (job, engine_job), &recipe);
+            create::sheet_update::job_begins(create, (job, engine_job), &recipe, context.egui.time());
             context.shared.jobs.push(engine_job, *recipe);
         }
         QueueEvent::NotSubmitted { engine_job, reason } => {

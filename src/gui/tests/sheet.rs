@@ -141,6 +141,47 @@ fn what_is_picked_stays_on_the_sheet_and_the_rest_goes_to_the_strip() {
     assert!(has_cell(&studio, "Picture 1, seed 11"), "it is in the strip");
 }
 
+/// How much the last frame shows of this picture, from 0 to 255; `None` where it draws nothing of it.
+fn opacity(studio: &Studio, texture: &egui::TextureHandle) -> Option<u8> {
+    studio.harness.output().shapes.iter().rev().find_map(|it| match &it.shape {
+        egui::Shape::Mesh(mesh) if mesh.texture_id == texture.id() => mesh.vertices.first().map(|corner| corner.color.a()),
+        _ => None,
+    })
+}
+
+#[test]
+fn what_is_not_picked_fades_out_of_the_sheet_and_stands_in_the_strip() {
+    for (count, animation_secs) in [(4, 0.1), (1, 0.1), (4, 0.0)] {
+        let mut studio = studio(3);
+        studio.harness.ctx.all_styles_mut(|style| style.animation_time = animation_secs);
+        point_at(&mut studio, "Picture 2 of 3, seed 12");
+        studio.press(Modifiers::NONE, Key::Period);
+        let create = &studio.app().state.create;
+        let textures: Vec<_> = create.sheet.pictures().map(|id| create.session.texture(id).unwrap().clone()).collect();
+        studio.app_mut().state.shared.next.recipe.batch_count = count;
+        // The test is the clock.
+        let now = studio.harness.ctx.time();
+        studio.harness.input_mut().time = Some(now);
+        let (job, ..) = studio.generate();
+        studio.begin(job, (0..u64::from(count)).map(|at| 21 + at).collect());
+        until_cells(&mut studio, 1 + count as usize);
+        let mut shown_at = |secs: f64| {
+            studio.harness.input_mut().time = Some(now + secs);
+            studio.harness.step();
+            textures.iter().map(|it| opacity(&studio, it)).collect::<Vec<_>>()
+        };
+        let is_faded = animation_secs == 0.0;
+        assert_eq!(shown_at(0.0), if is_faded { [None, Some(255), None] } else { [Some(255); 3] }, "{count}, {animation_secs}");
+        let between = shown_at(0.1);
+        assert_eq!((between[0], between[1]), (between[2], Some(255)), "what was picked stays");
+        assert!(is_faded || between[0].is_some_and(|it| (100..156).contains(&it)), "{count}: {between:?}");
+        assert_eq!(shown_at(0.3), [None, Some(255), None], "{count}, {animation_secs}");
+        studio.harness.input_mut().time = None;
+        assert!(studio.harness.run_ok().is_some(), "nothing is drawn any more");
+        assert!(has_cell(&studio, "Picture 1, seed 11") && has_cell(&studio, "Picture 3, seed 13"), "they are in the strip");
+    }
+}
+
 #[test]
 fn more_like_this_makes_neighbours_beside_it() {
     let mut studio = studio(2);

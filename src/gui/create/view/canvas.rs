@@ -31,10 +31,17 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     if state.canvas.looked_at().is_some() {
         return canvas::view::look_panel(ui, state, commands);
     }
-    if state.create.shows_sheet() {
-        return sheet::sheet_panel(ui, state, commands);
-    }
     let whole = ui.available_rect_before_wrap();
+    if state.create.shows_sheet() {
+        sheet::sheet_panel(ui, state, commands);
+    } else {
+        single_panel(ui, state, commands, whole);
+    }
+    sheet::leaving_pictures(ui, state, whole);
+}
+
+/// Draws one picture, or what to do next.
+fn single_panel(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let room = canvas::view::picture_room(state, whole);
     viewport::set_canvas_rect(ui.ctx(), room);
     match (shown(state), state.create.canvas_size_px()) {

@@ -3,8 +3,8 @@
 
 use atelier_language::tr;
 use eframe::egui::{
-    Context, Event, Id, Key, Modifiers, Rect, Response, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, Vec2, WidgetInfo,
-    pos2, vec2,
+    Color32, Context, Event, Id, Key, Modifiers, Rect, Response, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, Vec2,
+    WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::canvas;
@@ -14,7 +14,7 @@ use crate::gui::create::Command;
 use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::session::{PictureFile, SessionPicture, SessionPictureId};
-use crate::gui::create::sheet::{Cell, Direction, SheetLayout};
+use crate::gui::create::sheet::{Cell, Direction, LeavingPictures, SheetLayout};
 use crate::gui::create::view::menu::picture_menu;
 use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
@@ -28,6 +28,11 @@ use atelier_core::recipe::SeedNumber;
 const MARGIN: f32 = 14.0;
 /// How many buttons stand in a row on a cell: as many as it has room for.
 const BUTTONS_IN_ROW: [usize; 3] = [6, 3, 2];
+/// How long a picture fades that leaves the sheet, in times of `egui`'s own animations: where those
+/// take no time, it is gone at once.
+const FADE: f32 = 2.0;
+/// How far it sinks towards the filmstrip meanwhile, in points.
+const SINK: f32 = 24.0;
 /// Space that a cell keeps beside its buttons, and below them, in points.
 const BUTTONS_MARGIN: Vec2 = vec2(26.0, 8.0);
 
@@ -101,7 +106,7 @@ fn cell_panel(ui: &mut Ui, state: &State, commands: &mut Commands, (at, cell): (
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_meant, &name));
     ui.painter().rect_filled(rect, 3.0, palette.control);
     if let Some((texture, size)) = look(state, cell, picture) {
-        draw(ui, texture, size, rect);
+        draw(ui, texture, size, rect, theme::UNTINTED);
     }
     ui.painter().rect_stroke(rect.expand(2.0), 4.0, picture_ring(response, is_meant, &palette), StrokeKind::Outside);
     let Some(picture) = picture else { return };
@@ -123,17 +128,41 @@ fn look<'a>(state: &'a State, cell: &Cell, picture: Option<&'a SessionPicture>) 
     if let Some(forming) = cell.origin.and_then(|origin| state.create.forming.get(origin)) {
         return Some((&forming.texture, vec2(forming.width as f32, forming.height as f32)));
     }
-    let picture = picture?;
+    finished_look(state, picture?)
+}
+
+/// The texture of a finished picture, and its size in pixels.
+fn finished_look<'a>(state: &'a State, picture: &'a SessionPicture) -> Option<(&'a TextureHandle, Vec2)> {
     let kept = || picture.kept.and_then(|id| state.gallery.thumbnails.get(id));
     let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref()).or_else(kept)?;
     Some((texture, vec2(picture.width as f32, picture.height as f32)))
 }
 
 /// Draws all of a picture in the middle of its cell.
-fn draw(ui: &Ui, texture: &TextureHandle, size: Vec2, rect: Rect) {
+fn draw(ui: &Ui, texture: &TextureHandle, size: Vec2, rect: Rect, tint: Color32) {
     let scale = (rect.size() / size.max(Vec2::splat(1.0))).min_elem();
     let drawn = Rect::from_center_size(rect.center(), size * scale);
-    ui.painter().image(texture.id(), drawn, Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)), theme::UNTINTED);
+    ui.painter().image(texture.id(), drawn, Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)), tint);
+}
+
+/// Draws the pictures that left the sheet a moment ago over what came: they fade where they were.
+pub(crate) fn leaving_pictures(ui: &Ui, state: &State, whole: Rect) {
+    let LeavingPictures { since_secs, count, pictures } = state.create.sheet.leaving();
+    let fade_secs = f64::from(FADE * ui.style().animation_time);
+    let gone = ((ui.ctx().time() - since_secs) / fade_secs) as f32;
+    if !(0.0..1.0).contains(&gone) {
+        return;
+    }
+    let here: Vec<_> = pictures.iter().filter_map(|(at, id)| Some((*at, state.create.session.get(*id)?))).collect();
+    let Some((_, first)) = here.first() else { return };
+    let layout = SheetLayout::of(*count, first.width.max(1) as f32 / first.height.max(1) as f32, whole.shrink(MARGIN));
+    for (at, picture) in here {
+        if let Some((texture, size)) = finished_look(state, picture) {
+            let rect = layout.rect(at).translate(vec2(0.0, SINK * gone));
+            draw(ui, texture, size, rect, theme::UNTINTED.gamma_multiply(1.0 - gone));
+        }
+    }
+    ui.ctx().request_repaint();
 }
 
 /// Draws what is to be known of a picture in the corners of its cell.
