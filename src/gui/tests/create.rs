@@ -136,7 +136,7 @@ fn what_suits_the_model_is_no_change_of_its_settings() {
     let says_changed = |flow_shift| {
         studio.app_mut().state.shared.next.recipe.flow_shift = flow_shift;
         studio.harness.run_ok();
-        studio.sees("Changed: flow shift")
+        studio.sees("More settings: 1 changed")
     };
     assert_eq!([Some(3.0), Some(5.0), None].map(says_changed), [false, true, true]);
 }
@@ -604,7 +604,7 @@ fn crowded(size: [f32; 2]) -> Studio {
     recipe.person.images.push(ImageSource::File("/pictures/a rather long name of a picture of a person.png".into()));
     let mut studio = Studio::sized(recipe, size);
     studio.make(1);
-    studio.harness.get_by_label("More settings").click_accesskit();
+    studio.harness.get_by_label_contains("More settings").click_accesskit();
     studio.click("Type a path");
     let (job, ..) = studio.generate();
     studio.begin(job, vec![2]);
@@ -629,7 +629,7 @@ fn what_the_model_does_not_use_is_not_shown_and_what_is_set_is() {
         let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
         let card = ModelCard { family: family.map(str::to_owned), main_file: main, ..ModelCard::default() };
         studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
-        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.get_by_label_contains("More settings").click_accesskit();
         studio.harness.run_ok();
         studio.harness.run_ok();
         ["Skip layers", "Step shift", "Seamless"].map(|label| studio.sees(label))
@@ -644,7 +644,7 @@ fn what_the_model_does_not_use_is_not_shown_and_what_is_set_is() {
 fn tiles_have_a_size_where_the_picture_is_decoded_in_tiles() {
     let sees = |recipe: Recipe| {
         let mut studio = Studio::sized(recipe, [1440.0, 1800.0]);
-        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.get_by_label_contains("More settings").click_accesskit();
         studio.harness.run_ok();
         studio.harness.run_ok();
         (["Tile size", "Tile overlap"].map(|label| studio.sees(label)), studio.sees("Changed: VAE tiling, VAE tile size"))
@@ -679,7 +679,7 @@ fn a_tile_has_one_side_or_two_and_none_where_its_field_is_empty() {
 #[test]
 fn a_rule_that_cannot_be_read_stays_with_the_reason_until_it_is_mended() {
     let mut studio = Studio::sized(ready(), [1440.0, 1900.0]);
-    studio.harness.get_by_label("More settings").click_accesskit();
+    studio.harness.get_by_label_contains("More settings").click_accesskit();
     studio.harness.run_ok();
     studio.harness.run_ok();
     let write = |studio: &mut Studio, words: &str| {
@@ -1006,7 +1006,7 @@ fn a_step_cache_and_skipped_layers_have_settings_of_their_own() {
     let of = |mode| Recipe { step_cache: Some(StepCache::of(mode)), skip_layers: Some(SkipLayers::default()), ..ready() };
     let open = |recipe: Recipe| {
         let mut studio = Studio::sized(recipe, [1440.0, 2400.0]);
-        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.get_by_label_contains("More settings").click_accesskit();
         studio.harness.run_ok();
         studio.harness.run_ok();
         studio

@@ -39,7 +39,7 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
     };
     recipe.files.set(FileRole::Controlnet, "/models/canny.gguf");
     let mut studio = Studio::sized(recipe.clone(), [1440.0, 1600.0]);
-    for words in ["Reference picture 1", "Reference picture 2", "two.png", "Control picture", "pose.png", "Changed: noise, threads"] {
+    for words in ["Reference picture 1", "Reference picture 2", "two.png", "Control picture", "pose.png", "More settings: 2 changed"] {
         assert!(studio.sees(words), "{words}");
     }
     studio.harness.check_accessibility();

@@ -132,6 +132,22 @@ fn upscale_guides_and_loras_sum_themselves_up_where_they_are_folded() {
 }
 
 #[test]
+fn more_settings_say_what_is_not_as_the_model_has_it_where_they_are_folded() {
+    let mut studio = Studio::sized(ready(), [1440.0, 2400.0]);
+    assert!(studio.sees("More settings: model's defaults"));
+    let recipe = &mut studio.app_mut().state.shared.next.recipe;
+    (recipe.eta, recipe.seamless_x, recipe.vae_tiling) = (Some(0.4), true, true);
+    studio.harness.run_ok();
+    assert!(studio.sees("More settings: 3 changed, ") && !studio.sees("Changed: "));
+    studio.harness.get_by_label_contains("More settings").click();
+    studio.harness.run_ok();
+    studio.harness.run_ok();
+    // Now each stands in its row, and a line below them names them all.
+    assert!(studio.sees("Changed: ") && !studio.sees("3 changed") && studio.sees("Seamless"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
 fn what_heads_a_part_of_the_settings_stands_out_from_the_names_in_it() {
     let mut studio = Studio::sized(ready(), [1440.0, 2000.0]);
     studio.harness.run_ok();

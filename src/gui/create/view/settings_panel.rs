@@ -521,7 +521,12 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     ui.add_space(8.0);
     let is_shown = |setting, recipe: &Recipe| Shown::Used(setting).check(&state.shared, recipe).is_ok();
     let is_open = state.create.open_folds.contains(&Fold::More);
-    let (fold, is_pressed) = widgets::fold(ui, tr!("create-more-settings"), "", is_open, |ui| {
+    let changed = changed_details(recipe, &state.shared.usual_recipe());
+    let summary = match changed.len() {
+        0 => tr!("create-models-defaults").to_owned(),
+        count => tr!("create-settings-changed", count, names = changed.join(", ")),
+    };
+    let (fold, is_pressed) = widgets::fold(ui, tr!("create-more-settings"), &summary, is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| {
             row(ui, tr!("create-previews"), |ui| {
                 for choice in PreviewChoice::ALL {
@@ -588,14 +593,21 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     if is_pressed {
         commands.push(Command::SetFold(Fold::More, !is_open));
     }
-    fold.header_response.on_hover_text(tr!("create-previews-and-advanced-settings"));
-    let changed = changed_details(recipe, &state.shared.usual_recipe());
-    if !changed.is_empty() {
-        let palette = theme::palette(ui);
-        let words = tr!("create-changed", changed = changed.join(", "));
-        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
-            .on_hover_text(tr!("create-these-settings-differ-from"));
+    let mut hover = tr!("create-previews-and-advanced-settings").to_owned();
+    if changed.is_empty() {
+        fold.header_response.on_hover_text(hover);
+        return;
     }
+    let words = tr!("create-changed", changed = changed.join(", "));
+    if is_open {
+        let palette = theme::palette(ui);
+        ui.add(Label::new(RichText::new(&words).size(theme::SMALL).color(palette.weak)).wrap())
+            .on_hover_text(tr!("create-these-settings-differ-from"));
+    } else {
+        // The line of the fold has not room for all of them.
+        hover.extend(["\n", &words]);
+    }
+    fold.header_response.on_hover_text(hover);
 }
 
 /// Draws the sides of VAE tiles: one number, or two with an x between them.
