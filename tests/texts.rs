@@ -13,11 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use atelier_core::format::file_size;
+use atelier_core::format::{decimal, duration, file_size, file_size_rounded, memory_size};
 use atelier_core::recipe::{FileRole, FineColours, ImageSource, Rgb8, Samples};
 use atelier_core::sd_cli;
 use atelier_gallery::queue::Owner;
-use atelier_language::{Language, catalogue_text, choose_language};
+use atelier_language::{Language, catalogue_text, choose_language, tr};
 use atelier_library::{Builtin, Catalogue, Family, Manifest, Missing, identify, parts_job, read_header};
 use atelier_media::{encode_jpeg, read_image, settings_of_texts};
 use fluent::messages;
@@ -367,6 +367,27 @@ fn what_the_crates_below_the_window_say_is_said_in_each_language() {
             (colours.parts().join(", "), "transparency, 16 bits a channel"),
         ] {
             assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
+        }
+    });
+}
+
+#[test]
+fn decimals_are_written_as_in_the_language() {
+    in_each_language(|language| {
+        for (shown, english) in [
+            (file_size(9_240_000), "9.2 MB"),
+            (file_size_rounded(3_400_000_000), "3.4 GB"),
+            (memory_size(15 << 29), "7.5 GiB"),
+            (duration(0.43), "0.4 s"),
+            (decimal(-0.5, 2), "-0.50"),
+        ] {
+            assert_eq!(shown, english.replace('.', if language == Language::German { "," } else { "." }), "{language:?}");
+        }
+        // Also where a text gets the number as it is, and no other word with a dot.
+        let said = tr!("create-denoise", strength = 0.25_f32);
+        assert_eq!(said.contains("0,25"), language == Language::German, "{language:?}: {said}");
+        for name in ["1.5.2", "v1.5", "mist.png", "1.", ".5", "1.5e3", "master-1.2", "1.5 GB"] {
+            assert_eq!(atelier_language::decimal(name.to_owned()), name, "{language:?}");
         }
     });
 }

@@ -8,6 +8,13 @@ use atelier_language::tr;
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
 
+/// A number with so many decimals, as it is written in the language in use: what is read, and neither
+/// typed nor given to programs.
+#[must_use]
+pub fn decimal(value: f64, decimals: usize) -> String {
+    atelier_language::decimal(format!("{value:.decimals$}"))
+}
+
 /// The size of a file, in its largest decimal unit.
 ///
 /// ```
@@ -31,13 +38,13 @@ pub fn file_size(bytes: u64) -> String {
         value /= 1000.0;
         unit = next;
     }
-    format!("{value:.1} {unit}")
+    format!("{} {unit}", decimal(value, 1))
 }
 
 /// The size of a file, in whole decimal megabytes or tenths of gigabytes: `640 MB`, `3.4 GB`.
 #[must_use]
 pub fn file_size_rounded(bytes: u64) -> String {
-    if bytes < 1_000_000_000 { format!("{} MB", bytes / 1_000_000) } else { format!("{:.1} GB", bytes as f64 / 1e9) }
+    if bytes < 1_000_000_000 { format!("{} MB", bytes / 1_000_000) } else { format!("{} GB", decimal(bytes as f64 / 1e9, 1)) }
 }
 
 /// Memory of a device, in whole MiB, rounded up, or tenths of GiB: `640 MiB`, `7.5 GiB`.
@@ -49,7 +56,7 @@ pub fn memory_size(bytes: u64) -> String {
 /// GiB with one decimal, as memory of devices is shown.
 #[must_use]
 pub fn gib_with_tenth(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / GIB as f64)
+    decimal(bytes as f64 / GIB as f64, 1)
 }
 
 /// A duration in its two largest units; below ten seconds in tenths: `0.4 s`, `3 min 20 s`, `1 h 5
@@ -58,7 +65,7 @@ pub fn gib_with_tenth(bytes: u64) -> String {
 pub fn duration(secs: f32) -> String {
     let whole = secs.max(0.0).round() as u64;
     match whole {
-        0..10 if secs.fract() != 0.0 => format!("{secs:.1} s"),
+        0..10 if secs.fract() != 0.0 => format!("{} s", decimal(f64::from(secs), 1)),
         0..60 => format!("{whole} s"),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),

@@ -35,6 +35,15 @@ impl Language {
         }
     }
 
+    /// What stands before the decimals of a number.
+    #[must_use]
+    pub const fn decimal_mark(self) -> char {
+        match self {
+            Self::English | Self::Japanese => '.',
+            Self::German => ',',
+        }
+    }
+
     /// True if a machine wrote its texts and nobody checked them.
     #[must_use]
     pub const fn is_machine_made(self) -> bool {

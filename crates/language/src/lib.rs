@@ -11,11 +11,12 @@ mod language;
 mod texts;
 
 pub use language::{Language, choose_language, chosen_language};
-pub use texts::{catalogue_english, catalogue_text, english, kind_text, text, text_with};
+pub use texts::{catalogue_english, catalogue_text, decimal, english, kind_text, text, text_with};
 
 /// The text of an id in the chosen language: `&'static str`, or `String` where it has variables.
 ///
-/// Values are shown as `Display` shows them; one that is a whole number selects plural forms.
+/// Values are shown as `Display` shows them, but for decimals: those are written as in the language
+/// ([`decimal`]). A value that is a whole number selects plural forms.
 #[macro_export]
 macro_rules! tr {
     ($id:literal) => {

@@ -152,12 +152,25 @@ pub fn catalogue_text(said: &str) -> &str {
     text(id)
 }
 
+/// A number as it is written in the language in use: `1,5` where decimals have a comma. Other words
+/// stay as they are.
+#[must_use]
+pub fn decimal(words: String) -> String {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match words.split_once('.') {
+        Some((whole, part)) if digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(part) => {
+            format!("{whole}{}{part}", chosen_language().decimal_mark())
+        }
+        _ => words,
+    }
+}
+
 /// A value as Fluent takes it: whole numbers select plural forms, and read the same as letters.
 fn fluent_value(text: String) -> FluentValue<'static> {
     // Up to 9 digits: Fluent's numbers are f64.
     match text.parse::<u32>() {
         Ok(number) if text.len() <= 9 && number.to_string() == text => FluentValue::from(number),
-        _ => FluentValue::from(text),
+        _ => FluentValue::from(decimal(text)),
     }
 }
 

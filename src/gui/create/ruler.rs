@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::gui::create::loras::lora_name;
 use crate::gui::create::session::Session;
+use atelier_core::format::decimal;
 use atelier_core::recipe::{GuidanceRange, Recipe, steps_before};
 use atelier_core::words::{GroupKind, Prompt, StepChange};
 use atelier_language::tr;
@@ -287,7 +288,7 @@ fn ranged(name: String, strength: f32, range: Range<u32>, borders: [Border; 2], 
         Handle { border: end, at: range.end, limits: ((range.start + 1).min(steps), steps), name: tr!("create-end-of", what) },
     ];
     let changes = if range.is_empty() { Vec::new() } else { vec![range.start, range.end] };
-    Track { name, acts: act(format!("{strength:.2}"), range).into_iter().collect(), handles, control: None, changes }
+    Track { name, acts: act(decimal(f64::from(strength), 2), range).into_iter().collect(), handles, control: None, changes }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::models::{Installed, Loose, Models, Runnable};
 use crate::naming::name_of;
 use crate::shards;
 use crate::usage::ModelUse;
+use atelier_core::format::decimal;
 use atelier_core::recipe::FileRole;
 use atelier_language::tr;
 
@@ -243,7 +244,7 @@ pub(super) fn file_facts(facts: &Facts) -> String {
     let parameters = match facts.parameters as f64 {
         few if few < 1e6 => format!("{:.0} k", few / 1e3),
         some if some < 1e9 => format!("{:.0} M", some / 1e6),
-        many => format!("{:.1} B", many / 1e9),
+        many => format!("{} B", decimal(many / 1e9, 1)),
     };
     tr!("library-parameters", name = kind_words(&facts.name), parameters, quantisation = facts.quantisation)
 }

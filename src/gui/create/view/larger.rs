@@ -97,7 +97,10 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
 fn summary(state: &State, recipe: &Recipe) -> String {
     let mut parts = Vec::new();
     if let Some(hires) = &recipe.hires {
-        parts.push(hires.target.map_or_else(|| format!("{}×", hires.scale), |(width, height)| format!("{width} × {height}")));
+        parts.push(hires.target.map_or_else(
+            || format!("{}×", atelier_language::decimal(hires.scale.to_string())),
+            |(width, height)| format!("{width} × {height}"),
+        ));
         parts.push(tr!("create-denoise", strength = hires.strength));
         let usual = || hires.latent.map_or(LANCZOS, LatentUpscaler::label).to_owned();
         parts.push(hires.upscaler.as_deref().map_or_else(usual, |path| upscaler_name(state, path)));

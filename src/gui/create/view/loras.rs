@@ -17,6 +17,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control};
 use crate::settings::Fold;
+use atelier_core::format::decimal;
 use atelier_core::recipe::{Lora, Recipe, add_words};
 use atelier_language::tr;
 
@@ -43,7 +44,7 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State) {
         let known = recipe.loras.iter().map(|lora| {
             let encoder =
                 lora.encoder_strength.map(|strength| tr!("create-words", strength = format!("{strength:.2}"))).unwrap_or_default();
-            let words = format!("{} · {:.2}{encoder}", lora_name(&lora.path), lora.strength);
+            let words = format!("{} · {}{encoder}", lora_name(&lora.path), decimal(f64::from(lora.strength), 2));
             let path = lora.path.display();
             let hover = if is_named(&named, &lora.path) {
                 tr!("create-lora-its-strength-stands", path)
@@ -87,7 +88,8 @@ fn is_named(named: &[Lora], path: &Path) -> bool {
 /// "ink 0.80, paint 1.00, 1 off", or "none". `named`: the LoRAs of the prompt.
 fn summary(recipe: &Recipe, named: &[Lora]) -> String {
     let listed = recipe.loras.iter().filter(|lora| !is_named(named, &lora.path));
-    let mut parts: Vec<String> = named.iter().chain(listed).map(|lora| format!("{} {:.2}", lora_name(&lora.path), lora.strength)).collect();
+    let mut parts: Vec<String> =
+        named.iter().chain(listed).map(|lora| format!("{} {}", lora_name(&lora.path), decimal(f64::from(lora.strength), 2))).collect();
     let off = recipe.disabled_loras.len();
     parts.extend((off > 0).then(|| tr!("create-off-3", off)));
     if parts.is_empty() { tr!("create-none-2").to_owned() } else { parts.join(", ") }

@@ -6,7 +6,7 @@ use crate::gui::devices::board::Board;
 use crate::gui::devices::view::memory_bar::marker;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use atelier_core::format::{duration, seconds};
+use atelier_core::format::{decimal, duration, seconds};
 use atelier_core::placement::Phase;
 use atelier_language::tr;
 
@@ -98,10 +98,10 @@ impl PhaseTimes {
 /// Seconds where there is little room, in their largest unit: `1.8 min`.
 fn short(secs: f64) -> String {
     match secs {
-        ..0.05 => "<0.1 s".to_owned(),
+        ..0.05 => format!("<{} s", decimal(0.1, 1)),
         ..60.0 => duration(secs as f32),
-        ..3600.0 => format!("{:.1} min", secs / 60.0),
-        _ => format!("{:.1} h", secs / 3600.0),
+        ..3600.0 => format!("{} min", decimal(secs / 60.0, 1)),
+        _ => format!("{} h", decimal(secs / 3600.0, 1)),
     }
 }
 

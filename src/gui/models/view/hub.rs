@@ -11,7 +11,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
 use crate::gui::widgets::{bold, command_button, command_control, small};
-use atelier_core::format::file_size;
+use atelier_core::format::{decimal, file_size};
 use atelier_language::tr;
 
 /// Height of a row, in points.
@@ -105,6 +105,6 @@ fn short_count(count: u64) -> String {
     match count {
         0..1000 => count.to_string(),
         1000..1_000_000 => format!("{} k", count / 1000),
-        _ => format!("{:.1} M", count as f64 / 1e6),
+        _ => format!("{} M", decimal(count as f64 / 1e6, 1)),
     }
 }
