@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use atelier_core::device::{Device, DeviceKind, SIMULATED_DESCRIPTION};
 use atelier_core::format::{decimal, duration, file_size, file_size_rounded, memory_size};
 use atelier_core::recipe::{FileRole, FineColours, ImageSource, Rgb8, Samples};
 use atelier_core::sd_cli;
@@ -367,6 +368,48 @@ fn what_the_crates_below_the_window_say_is_said_in_each_language() {
             (colours.parts().join(", "), "transparency, 16 bits a channel"),
         ] {
             assert_eq!(said == english, language == Language::English, "{language:?}: {said}");
+        }
+    });
+}
+
+#[test]
+fn a_simulated_device_keeps_its_name_and_is_described_in_each_language() {
+    let device = |rest: &str| Device {
+        name: "GPU0".into(),
+        description: format!("{SIMULATED_DESCRIPTION}{rest}"),
+        kind: DeviceKind::Gpu,
+        gpu: None,
+        memory_total_bytes: 1 << 30,
+        memory_free_bytes: 1 << 30,
+        memory_allocated_bytes: 0,
+    };
+    in_each_language(|language| {
+        for rest in ["", " at 0.5 of its speed", " at 10.0.0.2:7"] {
+            let device = device(rest);
+            let said = device.described();
+            assert_eq!(said == device.description, language == Language::English, "{language:?}: {said}");
+            assert!(said.contains("10.0.0.2:7") || !rest.ends_with('7'), "{language:?}: {said}");
+        }
+        let of_its_maker = Device { description: "Radeon RX 7600 at 0.5 of its speed".into(), ..device("") };
+        assert_eq!(of_its_maker.described(), of_its_maker.description);
+    });
+}
+
+#[test]
+fn the_words_of_a_decoder_are_quoted_in_a_sentence_of_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let (png, unknown) = (folder.path().join("a.png"), folder.path().join("b.png"));
+    fs::write(&png, [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 90]].concat()).unwrap();
+    fs::write(&unknown, [9; 90]).unwrap();
+    in_each_language(|language| {
+        let quote = match language {
+            Language::English => "its decoder says \"",
+            Language::German => "der Decoder meldet „",
+            Language::Japanese => "デコーダーの報告：「",
+        };
+        for path in [&png, &unknown] {
+            let said = read_image(&ImageSource::File(path.clone())).unwrap_err().to_string();
+            assert!(said.contains(quote), "{language:?}: {said}");
         }
     });
 }

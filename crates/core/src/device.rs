@@ -6,12 +6,17 @@ use std::str::FromStr;
 use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
+/// The beginning of a simulated device's description, which nobody but us gives it; mirrors
+/// `shim/simulated_device.cpp`.
+pub const SIMULATED_DESCRIPTION: &str = "Simulated on the CPU";
+
 /// A device that the engine can compute on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// The name that placement uses: `CPU`, `CUDA0`, `Vulkan0`.
     pub name: String,
-    /// The name that its maker gives it.
+    /// The name that its maker gives it: by it the device is known again. [`Self::described`] is what
+    /// a person reads.
     pub description: String,
     /// Its kind.
     pub kind: DeviceKind,
@@ -34,6 +39,16 @@ impl Device {
     #[must_use]
     pub fn shares_gpu(&self, other: &Self) -> bool {
         self.gpu.is_some() && self.gpu == other.gpu
+    }
+
+    /// Its description in the language in use, where that is our own.
+    #[must_use]
+    pub fn described(&self) -> String {
+        let Some(rest) = self.description.strip_prefix(SIMULATED_DESCRIPTION) else { return self.description.clone() };
+        match rest.strip_prefix(" at ").and_then(|it| it.strip_suffix(" of its speed")) {
+            Some(speed) => tr!("core-simulated-at", speed),
+            None => format!("{}{rest}", tr!("core-simulated")),
+        }
     }
 
     /// True for a device of Vulkan's backend.

@@ -310,7 +310,7 @@ pub(crate) fn decode(path: &Path) -> Result<Decoded, PictureError> {
 fn refused(path: &Path, error: image::ImageError) -> PictureError {
     match error {
         image::ImageError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => PictureError::read(path, error),
-        error => PictureError::not_a_picture(path, error),
+        error => PictureError::not_decoded(path, error),
     }
 }
 

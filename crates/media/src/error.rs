@@ -23,7 +23,7 @@ pub enum PictureError {
     #[error("{}", tr!("media-is-not-a-picture", path = path.display(), reason))]
     NotAPicture {
         path: PathBuf,
-        /// The cause, in the decoder's words.
+        /// The cause; what a decoder says is quoted in it.
         reason: String,
     },
     /// The file is no canvas, or a damaged one.
@@ -58,6 +58,11 @@ pub enum PictureError {
     Empty,
 }
 
+/// What a decoder says of a file, as a reason of ours.
+pub(crate) fn decoder_words(words: impl fmt::Display) -> String {
+    tr!("media-its-decoder-says", words)
+}
+
 impl PictureError {
     /// The bare cause, for a sentence of the caller's that says what was not done.
     #[must_use]
@@ -78,6 +83,11 @@ impl PictureError {
 
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         Self::Write { path: path.to_path_buf(), source }
+    }
+
+    /// A file that its decoder refuses, in words of its own, which are English.
+    pub(crate) fn not_decoded(path: &Path, words: impl fmt::Display) -> Self {
+        Self::not_a_picture(path, decoder_words(words))
     }
 
     pub(crate) fn not_a_picture(path: &Path, reason: impl fmt::Display) -> Self {

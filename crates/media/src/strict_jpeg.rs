@@ -8,6 +8,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::errors::DecodeErrors;
 
 use self::entropy::Findings;
+use super::error::decoder_words;
 
 mod entropy;
 
@@ -41,7 +42,7 @@ pub(crate) fn decode_strictly(bytes: &[u8]) -> Result<Jpeg, String> {
         DecodeErrors::FormatStatic(reason) if reason.contains("between headers") => decode(false),
         error => Err(error),
     });
-    let ((width, height), colours, mut pixels) = decoded.map_err(|error| error.to_string())?;
+    let ((width, height), colours, mut pixels) = decoded.map_err(decoder_words)?;
     let (width, height) = (width as u32, height as u32);
     let jpeg = match colours {
         ColorSpace::Luma => GrayImage::from_raw(width, height, pixels).map(DynamicImage::ImageLuma8).map(Jpeg::Light),

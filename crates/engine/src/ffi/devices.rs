@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::error::CallError;
 use super::ram::ram;
 use super::text::text;
-use atelier_core::device::{Device, DeviceKind, SimulatedDevice};
+use atelier_core::device::{Device, DeviceKind, SIMULATED_DESCRIPTION, SimulatedDevice};
 
 /// Position of a remote device: its server's address, and its index on that server.
 pub(crate) struct RemotePosition {
@@ -66,9 +66,6 @@ pub(crate) fn allocated_bytes(device: &str) -> u64 {
     // SAFETY: a string that outlives the call.
     unsafe { ggml_sys::atelier_allocated_bytes(device.as_ptr()) }
 }
-
-/// The beginning of a simulated device's description; mirrors `shim/simulated_device.cpp`.
-pub(crate) const SIMULATED_DESCRIPTION: &str = "Simulated on the CPU";
 
 /// True for a device that the processor simulates.
 pub(crate) fn is_simulated(device: &Device) -> bool {

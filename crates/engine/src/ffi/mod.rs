@@ -35,9 +35,9 @@ pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
 pub(super) use context::{Context, ModuleMemory};
 pub(super) use convert::{ConversionParams, convert};
 pub(super) use cpu_kernels::{is_every_type_in_int8, is_type_in_int8, kernels_names, set_cpu_math};
-pub(super) use devices::{RemotePosition, allocated_bytes, devices, driver_version, is_simulated, simulate_device};
 #[cfg(test)]
-pub(super) use devices::{SIMULATED_DESCRIPTION, lose_simulated_device};
+pub(super) use devices::lose_simulated_device;
+pub(super) use devices::{RemotePosition, allocated_bytes, devices, driver_version, is_simulated, simulate_device};
 pub(super) use direct_convolutions::{DirectConvolutions, direct_convolutions, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{

@@ -264,6 +264,8 @@ fn run(recipe: &Recipe, peaks: &[Peak]) -> MeasuredRun {
 
 #[cfg(test)]
 mod tests {
+    use atelier_core::device::SIMULATED_DESCRIPTION;
+
     use super::*;
 
     fn device(name: &str, kind: DeviceKind) -> Device {
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(History::default().overhead(&[vulkan])["Vulkan0"], DEFAULT_OVERHEAD_OF_VULKAN);
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
         assert_eq!(measured.overhead(&[other])["CUDA0"], DEFAULT_OVERHEAD);
-        let simulated = Device { description: crate::ffi::SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
+        let simulated = Device { description: SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
         assert_eq!(measured.overhead(&[simulated])["CUDA0"], 0);
     }
 

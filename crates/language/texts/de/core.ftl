@@ -497,3 +497,5 @@ core-loras-of-the-earlier = LoRAs der früheren Schritte
 core-no-videos = Atelier erzeugt keine Videos
 core-write-any-whole-number = eine ganze Zahl angeben
 core-write-a-smaller-number = eine kleinere Zahl angeben
+core-simulated = Auf der CPU simuliert
+core-simulated-at = Auf der CPU simuliert, mit { $speed } ihrer Geschwindigkeit

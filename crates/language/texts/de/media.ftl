@@ -66,3 +66,4 @@ media-more-than-one-packet = die Datei hat mehr als ein Paket; gelesen wird nur 
 media-compressed-texts-are-larger = komprimierte Texte der Datei sind größer als erlaubt; einige werden übergangen
 media-it-goes-on-in-further = geht in weiteren Segmenten weiter, die übergangen werden
 media-one-or-two = { $one } oder { $two }: Die Datei sagt nicht, welches
+media-its-decoder-says = der Decoder meldet „{ $words }“

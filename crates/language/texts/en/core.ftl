@@ -501,3 +501,5 @@ core-loras-of-the-earlier = LoRAs of the earlier steps
 core-no-videos = Atelier makes no videos
 core-write-any-whole-number = write a whole number
 core-write-a-smaller-number = write a smaller number
+core-simulated = Simulated on the CPU
+core-simulated-at = Simulated on the CPU at { $speed } of its speed

@@ -62,3 +62,4 @@ media-more-than-one-packet = the file has more than one packet; only the first i
 media-compressed-texts-are-larger = compressed texts of the file are larger than the limit; some are skipped
 media-it-goes-on-in-further = it goes on in further segments, which are skipped
 media-one-or-two = { $one } or { $two }: the file does not tell which
+media-its-decoder-says = its decoder says "{ $words }"

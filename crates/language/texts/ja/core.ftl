@@ -482,3 +482,5 @@ core-loras-of-the-earlier = 前のステップのLoRA
 core-no-videos = Atelierは動画を生成しません
 core-write-any-whole-number = 整数を書いてください
 core-write-a-smaller-number = もっと小さい数を書いてください
+core-simulated = CPU上でシミュレート
+core-simulated-at = CPU上でシミュレート（速度{ $speed }倍）

@@ -62,3 +62,4 @@ media-more-than-one-packet = ファイルにパケットが複数あり、最初
 media-compressed-texts-are-larger = ファイルの圧縮テキストが上限より大きいため、一部を読み飛ばします
 media-it-goes-on-in-further = 続きが別のセグメントにあり、読み飛ばします
 media-one-or-two = { $one }または{ $two }：どちらかはファイルからわかりません
+media-its-decoder-says = デコーダーの報告：「{ $words }」

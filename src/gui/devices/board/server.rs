@@ -38,7 +38,7 @@ impl RemoteServer {
 pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
     let devices = match &report.devices[..] {
         [] => tr!("devices-lends-no-devices").to_owned(),
-        [one] => tr!("devices-lends-2", description = one.description),
+        [one] => tr!("devices-lends-2", description = one.described()),
         many => tr!("devices-lends-devices", many = many.len()),
     };
     let trip_ms = report.round_trip.as_secs_f64() * 1e3;

@@ -49,7 +49,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     });
     let others = board.other_backends(device);
     if others.is_empty() {
-        ui.add(Label::new(small(&device.description, palette.weak)).truncate()).on_hover_text(description_with_kind(device));
+        ui.add(Label::new(small(device.described(), palette.weak)).truncate()).on_hover_text(description_with_kind(device));
     } else {
         backends(ui, commands, device, &others);
     }
@@ -91,7 +91,7 @@ pub(crate) fn disk_header(ui: &mut Ui, rect: Rect) {
 
 fn description_with_kind(device: &Device) -> String {
     let memory = if device.memory_total_bytes > 0 { format!(", {}", memory_size(device.memory_total_bytes)) } else { String::new() };
-    format!("{}\n{}{memory}", device.description, device.kind.label())
+    format!("{}\n{}{memory}", device.described(), device.kind.label())
 }
 
 /// Choice of a backend for a card that several offer.
@@ -106,7 +106,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
             .icon(widgets::chevron)
             .width(wide)
             .truncate()
-            .selected_text(small(&device.description, palette.text))
+            .selected_text(small(device.described(), palette.text))
             .show_ui(ui, |ui| {
                 let _ = ui.selectable_label(true, &device.name);
                 for other in others {
@@ -116,7 +116,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
                     }
                 }
             });
-        let words = tr!("devices-this-gpu-is-available", description = device.description);
-        combo.response.on_hover_text(words).accessible_name(tr!("devices-backend-of", description = device.description));
+        let words = tr!("devices-this-gpu-is-available", description = device.described());
+        combo.response.on_hover_text(words).accessible_name(tr!("devices-backend-of", description = device.described()));
     });
 }

@@ -89,7 +89,7 @@ fn place_row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, fo
 fn details(state: &State) -> String {
     let mut lines = vec![tr!("program-atelier", version = version::FULL), engine(), tr!("program-system", system = version::system())];
     for device in &state.devices.board.devices {
-        lines.push(format!("{}: {}, {}", device.name, device.description, memory_size(device.memory_total_bytes)));
+        lines.push(format!("{}: {}, {}", device.name, device.described(), memory_size(device.memory_total_bytes)));
     }
     lines.join("\n")
 }
