@@ -324,3 +324,4 @@ library-of-family-control = { $family }, Kontrollbild
 library-detector-of = Detektor für { $classes }
 library-a-kind = { $name }
 library-an-kind = { $name }
+library-size-small = klein

@@ -320,3 +320,4 @@ library-of-family-control = { $family } control
 library-detector-of = detector of { $classes }
 library-a-kind = a { $name }
 library-an-kind = an { $name }
+library-size-small = small

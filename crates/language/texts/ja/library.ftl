@@ -320,3 +320,4 @@ library-of-family-control = { $family }、制御画像
 library-detector-of = { $classes }の検出器
 library-a-kind = { $name }
 library-an-kind = { $name }
+library-size-small = 小
