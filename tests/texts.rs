@@ -118,9 +118,110 @@ const NAMES: &[&str] = &[
     "a lake between mountains at dawn, mist over the water, pine trees, soft light",
 ];
 
+/// Functions of the crates whose words a person reads.
+const SPEAKING: &[&str] = &[
+    "label",
+    "sentence",
+    "hint",
+    "title",
+    "described",
+    "words",
+    "shown_name",
+    "shown_description",
+    "advice",
+    "problem",
+    "remedy",
+    "tooltip",
+    "note",
+    "notes",
+    "reason",
+    "cause",
+    "summary",
+    "parts",
+    "clauses",
+    "clause",
+    "notice",
+    "warning",
+    "written_share",
+    "kind_label",
+    "kind_words",
+    "why_no_pickles",
+    "left_out_note",
+    "fewer_bits_note",
+    "colour_note",
+    "upscaler_notes",
+    "file_facts",
+    "noun",
+    "plural",
+    "place_of",
+    "missing",
+    "no_videos",
+    "problem_sentences",
+    "computes_by",
+    "time_ago",
+    "duration",
+    "seconds",
+    "memory_size",
+    "file_size",
+];
+
+/// Calls that make an error or a note of words.
+const SAYING: &[&str] = &[
+    "Advice::new",
+    "advice",
+    "Failure::new",
+    "Failure::from",
+    "sentence",
+    "understand",
+    "Failed",
+    "Err",
+    "ok_or",
+    "ok_or_else",
+    "map_err",
+    "note",
+    "left_out",
+];
+
+/// Calls whose words are logged and matched, as those of the C++ engine are; a person reads what they are taken for.
+const LOGGED: &[&str] = &["CallError::new", "invalid"];
+
+/// Files of the crates whose texts are no words of ours for the window.
+const OTHERS: &[&str] = &[
+    // Names of families of models, and of programs.
+    "crates/library/src/family.rs",
+    "crates/media/src/inspect/settings.rs",
+    // Questions to the database.
+    "crates/gallery/src/groups.rs",
+    // Told by `atelier serve-device` alone.
+    "crates/engine/src/remote/confinement",
+];
+
+/// Texts of the crates that are names, or that no person reads in the window.
+const OF_CRATES: &[&str] = &[
+    "ControlNet",
+    "ComfyUI",
+    "{} MiB",
+    "{} GiB",
+    // Parts of what the engine and serde say, which are looked for.
+    " of its speed",
+    " at line ",
+    // Beginnings of names, for English articles.
+    "An",
+    "Ov",
+    "Id",
+    // Of a flag of the command line.
+    "\"{}\" is not a device; write a name and its GiB, for example GPU0:8,GPU1:6",
+    // Of stored files and sockets, for the log.
+    "a picture of {width}x{height} has another number of bytes",
+    "another program answered",
+    // In the place of a path, where memory is short.
+    "the picture",
+];
+
 /// The source files of a folder, without tests.
 fn sources(folder: &str) -> Vec<(PathBuf, TokenStream)> {
-    let is_test = |path: &Path| path.strip_prefix(root()).is_ok_and(|it| it.iter().any(|part| part == "tests" || part == "tests.rs"));
+    let is_of_tests = |part: &std::ffi::OsStr| part == "tests" || part.to_string_lossy().ends_with("tests.rs");
+    let is_test = |path: &Path| path.strip_prefix(root()).is_ok_and(|it| it.iter().any(is_of_tests));
     let found = rust_files([root().join(folder)]).into_iter().filter(|path| !is_test(path));
     found.map(|path| (path.clone(), fs::read_to_string(path).unwrap().parse().unwrap())).collect()
 }
@@ -212,6 +313,50 @@ fn search(stream: TokenStream, call: &str, found: &mut Found) {
     }
 }
 
+/// Finds the words of functions and calls that speak to a person, of errors, and of `Display`.
+fn search_spoken(stream: TokenStream, is_spoken: bool, found: &mut Vec<Literal>) {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let is_name = |at: usize, names: &[&str]| match trees.get(at) {
+        Some(TokenTree::Ident(ident)) => names.iter().any(|name| ident == name),
+        _ => false,
+    };
+    let (mut is_test, mut speaks) = (false, false);
+    for (at, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket && is_attribute(&trees[..at]) => {
+                is_test |= is_cfg_test(group);
+                if matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(ident)) if ident == "error") {
+                    search_spoken(group.stream(), true, found);
+                }
+            }
+            TokenTree::Group(group) if is_test => is_test = group.delimiter() != Delimiter::Brace,
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                search_spoken(group.stream(), is_spoken || speaks, found);
+                speaks = false;
+            }
+            TokenTree::Group(group) => {
+                let call = call_before(&trees[..at]);
+                let is_one_of = |calls: &[&str]| calls.contains(&call.as_str()) || calls.contains(&last_part(&call));
+                if is_read_by(&call) && !is_one_of(LOGGED) {
+                    search_spoken(group.stream(), is_spoken || is_one_of(SAYING), found);
+                }
+            }
+            TokenTree::Ident(ident) => {
+                speaks |= (ident == "fn" && is_name(at + 1, SPEAKING)) || (ident == "Display" && is_name(at + 1, &["for"]))
+            }
+            TokenTree::Punct(mark) if mark.as_char() == ';' => (is_test, speaks) = (false, false),
+            TokenTree::Literal(literal) if is_spoken && !is_test => {
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string())
+                    && is_read(&text.value())
+                {
+                    found.push(Literal { text: text.value(), call: String::new(), line: literal.span().start().line });
+                }
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
 /// True where these tokens end with what an attribute begins with: `#` or `#!`.
 fn is_attribute(before: &[TokenTree]) -> bool {
     let mark = |tree: &TokenTree| if let TokenTree::Punct(mark) = tree { Some(mark.as_char()) } else { None };
@@ -297,6 +442,51 @@ fn all_that_is_read_in_the_window_stands_in_the_languages() {
         faults.extend(unknown.map(|it| format!("{}:{}: {:?} in {:?}", path.display(), it.line, it.text, it.call)));
     }
     assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn what_the_crates_below_say_to_a_person_stands_in_the_languages_too() {
+    let mut faults = Vec::new();
+    for (path, stream) in sources("crates") {
+        let own = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        if OTHERS.iter().any(|other| own.starts_with(other)) {
+            continue;
+        }
+        let mut found = Vec::new();
+        search_spoken(stream, false, &mut found);
+        let unknown = found.iter().filter(|it| !NAMES.contains(&it.text.as_str()) && !OF_CRATES.contains(&it.text.as_str()));
+        faults.extend(unknown.map(|it| format!("{own}:{}: {:?}", it.line, it.text)));
+    }
+    assert!(faults.is_empty(), "{} texts are not in crates/language/texts:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn words_for_a_person_are_found_in_what_speaks() {
+    let spoken = |source: &str| {
+        let mut found = Vec::new();
+        search_spoken(source.parse().unwrap(), false, &mut found);
+        found.len()
+    };
+    for bad in [
+        "fn f() { Err(Advice { sentence: \"It is full.\".into() }) }",
+        "fn f() { a.ok_or_else(|| format!(\"{n} are left\")) }",
+        "#[error(\"{a} is no file\")] struct A;",
+        "impl fmt::Display for A { fn fmt(&self) { f.write_str(\"Two words\") } }",
+        "const fn label(self) -> &'static str { match self { A => \"Some words\" } }",
+        "#[cfg(test)] mod tests { fn g() { Err(\"Not this\") } } fn f() { Err(\"But this\") }",
+    ] {
+        assert_eq!(spoken(bad), 1, "{bad}");
+    }
+    for good in [
+        "fn other() { let a = \"two words\"; }",
+        "#[error(\"{}\", tr!(\"a-b\"))] struct A;",
+        "fn f() { Err(CallError::new(\"two words\")) }",
+        "/// Two words.\nfn label(); fn f() { \"two words\" }",
+        "#[cfg(test)] mod tests { fn label() { \"Two words\" } }",
+        "fn f() { Err(tr!(\"a-b\", name)) }",
+    ] {
+        assert_eq!(spoken(good), 0, "{good}");
+    }
 }
 
 /// Checks something in each language. No other test of this process reads a text in the chosen one.

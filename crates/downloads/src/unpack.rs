@@ -155,7 +155,7 @@ fn unpack_one<R: Read + io::Seek>(
         (Some(Err(error)), _) => Err(error),
         (_, Err(error)) => Err(error.into()),
         (Some(Ok(sum)), Ok(())) => Ok((sum, true)),
-        (None, Ok(())) => Err(io::Error::other("it was not written").into()),
+        (None, Ok(())) => Err(io::Error::other(tr!("downloads-it-was-not-written")).into()),
     }
 }
 

@@ -113,7 +113,7 @@ impl Web {
     pub(super) fn at_endpoint<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Result<Url, String> {
         let mut url = self.endpoint.clone();
         {
-            let mut path = url.path_segments_mut().map_err(|()| "HF_ENDPOINT is not a URL.".to_owned())?;
+            let mut path = url.path_segments_mut().map_err(|()| tr!("downloads-hf-endpoint-is-not").to_owned())?;
             path.pop_if_empty();
             for part in parts {
                 if matches!(part, "" | "." | "..") || part.contains(char::is_control) {

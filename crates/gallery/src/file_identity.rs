@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use atelier_language::tr;
 use sha2::{Digest, Sha256};
 
 use crate::GalleryError;
@@ -68,7 +69,7 @@ impl FileIdentity {
         let failed = |error| GalleryError::file(path, error);
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if !metadata.is_file() {
-            return Err(failed(std::io::Error::other("it is not a file")));
+            return Err(failed(std::io::Error::other(tr!("media-it-is-not-a"))));
         }
         let mut file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedNumber};
 use atelier_core::sentences::with_commas;
+use atelier_language::tr;
 pub(crate) use line::pairs;
 use line::{MAX_PAIRS, SettingsLine, key_at_end};
 
@@ -238,7 +239,7 @@ fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
             value.push('\n');
             value.push_str(line);
         } else if !line.trim().is_empty() {
-            named.push(("Text below the settings".to_owned(), (*line).to_owned()));
+            named.push((tr!("media-text-below-the-settings").to_owned(), (*line).to_owned()));
         }
     }
     named

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{End, Event, JobId, PreviewOptions, Task, Timings};
+use atelier_language::tr;
 
 /// Placements that are tried at most: more would take long, and those that are predicted to be slow
 /// are slow.
@@ -119,7 +120,7 @@ impl Trials {
             trial.state = match end {
                 End::Done { timings, .. } => TrialState::Measured(loaded_secs(timings)),
                 End::Failed(failure) => TrialState::Failed(failure.advice.sentence.clone()),
-                End::Cancelled => TrialState::Failed("Cancelled.".to_owned()),
+                End::Cancelled => TrialState::Failed(tr!("studio-cancelled").to_owned()),
             };
         }
         true

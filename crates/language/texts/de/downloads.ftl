@@ -106,3 +106,4 @@ downloads-the-proxy-cannot-be = Der Proxy { $address } ist nicht nutzbar: { $err
 downloads-the-files-are-there = Die Dateien sind da, aber { $manifest } konnte nicht in { $folder } gespeichert werden: { $error }.
 downloads-the-servers-certificate-is = dem Zertifikat des Servers vertraut dieser Rechner nicht
 downloads-check-the-date-of = Das Datum dieses Rechners prüfen. Wo eine Firewall oder ein Virenschutz Verbindungen mitliest, dessen Zertifikat zu denen des Systems hinzufügen.
+downloads-it-was-not-written = sein Inhalt wurde nicht geschrieben

@@ -67,3 +67,4 @@ media-compressed-texts-are-larger = komprimierte Texte der Datei sind größer a
 media-it-goes-on-in-further = geht in weiteren Segmenten weiter, die übergangen werden
 media-one-or-two = { $one } oder { $two }: Die Datei sagt nicht, welches
 media-its-decoder-says = der Decoder meldet „{ $words }“
+media-text-below-the-settings = Text unter den Einstellungen

@@ -106,3 +106,4 @@ downloads-the-proxy-cannot-be = The proxy { $address } cannot be used: { $error 
 downloads-the-files-are-there = The files are there, but { $manifest } could not be written in { $folder }: { $error }.
 downloads-the-servers-certificate-is = the server's certificate is not trusted on this machine
 downloads-check-the-date-of = Check the date of this machine. Where a firewall or antivirus reads connections, add its certificate to the system's.
+downloads-it-was-not-written = its contents were not written

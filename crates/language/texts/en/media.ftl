@@ -63,3 +63,4 @@ media-compressed-texts-are-larger = compressed texts of the file are larger than
 media-it-goes-on-in-further = it goes on in further segments, which are skipped
 media-one-or-two = { $one } or { $two }: the file does not tell which
 media-its-decoder-says = its decoder says "{ $words }"
+media-text-below-the-settings = Text below the settings

@@ -106,3 +106,4 @@ downloads-the-proxy-cannot-be = プロキシ{ $address }を使えません：{ $
 downloads-the-files-are-there = ファイルはありますが、{ $manifest }を{ $folder }に書き込めませんでした：{ $error }。
 downloads-the-servers-certificate-is = サーバーの証明書がこのコンピューターで信頼されていません
 downloads-check-the-date-of = このコンピューターの日付を確認してください。ファイアウォールやウイルス対策ソフトが通信を検査している場合は、その証明書をシステムに追加してください。
+downloads-it-was-not-written = 内容が書き込まれませんでした

@@ -63,3 +63,4 @@ media-compressed-texts-are-larger = ファイルの圧縮テキストが上限�
 media-it-goes-on-in-further = 続きが別のセグメントにあり、読み飛ばします
 media-one-or-two = { $one }または{ $two }：どちらかはファイルからわかりません
 media-its-decoder-says = デコーダーの報告：「{ $words }」
+media-text-below-the-settings = 設定の下のテキスト
