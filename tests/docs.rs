@@ -3,9 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/rust_files.rs"]
+mod rust_files;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use rust_files::rust_files;
 
 /// The most that ARCHITECTURE.md may have, in bytes: one reading.
 const MAX_ARCHITECTURE_BYTES: usize = 15_000;
@@ -106,6 +111,17 @@ fn the_desktop_opens_canvas_files_with_atelier() {
     let entry = read("packaging/linux/atelier.desktop");
     assert!(entry.lines().any(|line| line == "MimeType=@MIME_TYPES@") && entry.contains("Exec=atelier %F"));
     assert!(read("packaging/windows/atelier.nsi").contains("WriteRegStr HKCU \"${ENDING_KEY}\" \"\" \"${CANVAS_CLASS}\""));
+}
+
+#[test]
+fn every_picture_of_a_screen_is_one_that_is_taken_anew() {
+    let files = rust_files([root().join("tests"), root().join("xtask/src")]);
+    let mut takers: String = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    takers.push_str(&fs::read_to_string(root().join("tests/http/clients/run.py")).unwrap());
+    for path in fs::read_dir(root().join("docs/screenshots")).unwrap().map(|it| it.unwrap().path()) {
+        let (name, stem) = (path.file_name().unwrap().to_str().unwrap(), path.file_stem().unwrap().to_str().unwrap());
+        assert!(takers.contains(name) || takers.contains(&format!("\"{stem}\"")), "nobody takes {name}: it shows an older window");
+    }
 }
 
 #[test]

@@ -64,6 +64,20 @@ fn layers_have_small_looks_and_are_dragged_to_another_place() {
 }
 
 #[test]
+fn the_row_of_a_generated_layer_has_room_for_its_seed() {
+    let mut studio = layered();
+    let id = studio.content().current_layer().id;
+    let name = "Seed 2989057741";
+    studio.app_mut().state.canvas.edited_mut().unwrap().document.rename_layer(id, name).unwrap();
+    studio.harness.run_ok();
+    let is_cut = studio.harness.output().shapes.iter().find_map(|it| match &it.shape {
+        egui::Shape::Text(text) if text.galley.text() == name => Some(text.galley.elided),
+        _ => None,
+    });
+    assert_eq!(is_cut, Some(false), "the number tells such layers apart");
+}
+
+#[test]
 fn a_blend_mode_is_chosen_and_layers_are_merged_as_they_look() {
     let mut studio = layered();
     studio.harness.get_by_role_and_label(Role::ComboBox, "Blend mode").click();

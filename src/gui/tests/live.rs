@@ -287,6 +287,7 @@ fn a_slow_picture_says_so_and_offers_what_is_faster() {
     assert!(!studio.sees("Fewer steps"));
     studio.finish_live(job, 30, LIVE_SECS * 2.0);
     assert!(studio.sees("Fewer steps") && studio.sees("Work smaller") && studio.sees("4 s a picture"));
+    assert!(studio.paints("Live") && !studio.paints("Follow"), "it has one name, also where it is slow");
     studio.click("Fewer steps");
     let (job, recipe, _) = studio.take_live();
     assert_eq!(recipe.steps, 10, "as many as two seconds have");
