@@ -177,6 +177,7 @@ fn words_for_a_person_are_found_in_what_speaks() {
         "fn f() { Err(Advice { sentence: \"It is full.\".into() }) }",
         "fn f() { a.ok_or_else(|| format!(\"{n} are left\")) }",
         "#[error(\"{a} is no file\")] struct A;",
+        "fn f() { lines.push(SettingLine { name: \"Setting\".to_owned(), value }) }",
         "impl fmt::Display for A { fn fmt(&self) { f.write_str(\"Two words\") } }",
         "const fn label(self) -> &'static str { match self { A => \"Some words\" } }",
         "#[cfg(test)] mod tests { fn g() { Err(\"Not this\") } } fn f() { Err(\"But this\") }",

@@ -106,7 +106,12 @@ const SAYING: &[&str] = &[
     "map_err",
     "note",
     "left_out",
+    "finish_pixels",
+    "change",
 ];
+
+/// Records whose fields a person reads.
+const SAYING_RECORDS: &[&str] = &["SettingLine", "Advice", "MissingModel"];
 
 /// Calls whose words are logged and matched, as those of the C++ engine are; a person reads what they are taken for.
 const LOGGED: &[&str] = &["CallError::new", "invalid"];
@@ -213,7 +218,8 @@ pub(crate) fn search_spoken(stream: TokenStream, is_spoken: bool, found: &mut Ve
             }
             TokenTree::Group(group) if is_test => is_test = group.delimiter() != Delimiter::Brace,
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                search_spoken(group.stream(), is_spoken || speaks, found);
+                let is_record = SAYING_RECORDS.contains(&call_before(&trees[..at]).as_str());
+                search_spoken(group.stream(), is_spoken || speaks || is_record, found);
                 speaks = false;
             }
             TokenTree::Group(group) => {

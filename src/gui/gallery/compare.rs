@@ -1,7 +1,7 @@
 //! Comparing two pictures: ways to look at both, and the settings in which they differ. Pure.
 
 use atelier_gallery::PictureDetails;
-use atelier_language::tr;
+use atelier_language::{decimal, tr};
 use atelier_media::PictureLora;
 
 /// Way to look at two pictures.
@@ -79,7 +79,7 @@ pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
         (tr!("common-size"), format!("{} × {}", settings.width, settings.height)),
         (tr!("gallery-seed"), settings.seed.map(|it| it.to_string()).unwrap_or_default()),
         (tr!("gallery-steps"), settings.steps.map(|it| it.to_string()).unwrap_or_default()),
-        (tr!("gallery-guidance"), settings.guidance.map(|it| it.to_string()).unwrap_or_default()),
+        (tr!("gallery-guidance"), settings.guidance.map(|it| decimal(it.to_string())).unwrap_or_default()),
         (tr!("gallery-sampler"), text(&settings.sampler)),
         (tr!("gallery-scheduler"), text(&settings.scheduler)),
         (tr!("gallery-made-with"), settings.tool.map(|it| it.label().to_owned()).unwrap_or_default()),

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use atelier_language::tr;
 use serde::{Deserialize, Serialize};
 
 use super::compose::scale;
@@ -166,7 +167,7 @@ impl Stroke {
     /// rectangle to be composed anew.
     pub fn finish(mut self, document: &mut Document) -> PixelRect {
         let changed = self.line_to(document, self.pointer);
-        let name = if self.ink == Ink::Eraser { "Erase" } else { "Paint" };
+        let name = if self.ink == Ink::Eraser { tr!("core-erase-a-stroke") } else { tr!("core-paint-a-stroke") };
         document.finish_pixels(name, self.before);
         changed
     }

@@ -499,3 +499,5 @@ core-write-any-whole-number = eine ganze Zahl angeben
 core-write-a-smaller-number = eine kleinere Zahl angeben
 core-simulated = Auf der CPU simuliert
 core-simulated-at = Auf der CPU simuliert, mit { $speed } ihrer Geschwindigkeit
+core-paint-a-stroke = Malen
+core-erase-a-stroke = Radieren

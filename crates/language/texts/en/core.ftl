@@ -503,3 +503,5 @@ core-write-any-whole-number = write a whole number
 core-write-a-smaller-number = write a smaller number
 core-simulated = Simulated on the CPU
 core-simulated-at = Simulated on the CPU at { $speed } of its speed
+core-paint-a-stroke = Paint
+core-erase-a-stroke = Erase

@@ -484,3 +484,5 @@ core-write-any-whole-number = 整数を書いてください
 core-write-a-smaller-number = もっと小さい数を書いてください
 core-simulated = CPU上でシミュレート
 core-simulated-at = CPU上でシミュレート（速度{ $speed }倍）
+core-paint-a-stroke = 描く
+core-erase-a-stroke = 消す

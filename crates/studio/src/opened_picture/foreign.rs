@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, Upscale, setting_name};
 use atelier_core::sentences::{self, capitalized, with_commas};
 use atelier_core::words::{Prompt, take_loras_with_comments};
-use atelier_language::tr;
+use atelier_language::{decimal, tr};
 use atelier_library::{Family, ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureModel, PictureSettings, PictureTiles, Tool};
 
@@ -38,7 +38,7 @@ pub(super) struct Translation {
 
 impl Translation {
     fn understand(&mut self, name: &str, value: impl Into<String>) {
-        self.understood.push(SettingLine { name: name.to_owned(), value: value.into() });
+        self.understood.push(SettingLine { name: name.to_owned(), value: decimal(value.into()) });
     }
 
     fn leave(&mut self, name: &str, value: impl Into<String>) {

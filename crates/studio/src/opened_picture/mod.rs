@@ -95,7 +95,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
         }
     });
     let mut it = foreign::translate(from, Tool::Atelier, &KnownModels::default());
-    let notes = restored.notes.into_iter().map(|value| SettingLine { name: "Setting".to_owned(), value });
+    let notes = restored.notes.into_iter().map(|value| SettingLine { name: tr!("gallery-setting").to_owned(), value });
     it.settings = PartialRecipe::of(&restored.recipe);
     (it.not_understood, it.differences, it.missing) = (notes.collect(), Vec::new(), Vec::new());
     let remedy = |kind, name: &str| models::find(known.cards, kind, Some(name), None).err().flatten();
