@@ -42,15 +42,25 @@ struct AskedJob {
     of: SessionPictureId,
 }
 
-/// The pictures whose cells others have taken, for the moment in which they fade.
+/// The pictures that are no longer seen in their cells, for the moment in which they fade.
 #[derive(Default)]
 pub(crate) struct LeavingPictures {
-    /// When others came, in seconds of `egui`'s clock.
+    /// Since when, in seconds of `egui`'s clock.
     pub(crate) since_secs: f64,
     /// How many cells there were.
     pub(crate) count: usize,
     /// The pictures, each with the number of its cell.
     pub(crate) pictures: Vec<(usize, SessionPictureId)>,
+}
+
+impl LeavingPictures {
+    /// The pictures of these cells but for those that stay. `seen_secs`: the time, where the person sees
+    /// them.
+    fn of(cells: &[Cell], stays: impl Fn(SessionPictureId) -> bool, seen_secs: Option<f64>) -> Self {
+        let in_cells = cells.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.picture?)));
+        let pictures = in_cells.filter(|(_, picture)| seen_secs.is_some() && !stays(*picture)).collect();
+        Self { since_secs: seen_secs.unwrap_or_default(), count: cells.len(), pictures }
+    }
 }
 
 /// The pictures that are shown side by side.
@@ -100,7 +110,7 @@ impl Sheet {
         self.cells.iter().filter_map(|cell| cell.picture)
     }
 
-    /// The pictures that are no longer in a cell since others came last.
+    /// The pictures that are no longer seen since others came last, or one was made large.
     #[must_use]
     pub(crate) fn leaving(&self) -> &LeavingPictures {
         &self.leaving
@@ -109,10 +119,20 @@ impl Sheet {
     /// Puts these cells in the place of all others. `seen_secs`: the time, where the person sees it.
     fn replace(&mut self, cells: Vec<Cell>, seen_secs: Option<f64>) {
         let before = std::mem::replace(&mut self.cells, cells);
-        let count = before.len();
-        let left = before.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.picture?)));
-        let pictures = left.filter(|(_, picture)| seen_secs.is_some() && !self.has(*picture)).collect();
-        self.leaving = LeavingPictures { since_secs: seen_secs.unwrap_or_default(), count, pictures };
+        self.leaving = LeavingPictures::of(&before, |picture| self.has(picture), seen_secs);
+    }
+
+    /// One picture is shown large in the place of all. `seen_secs`: the time, where the person sees the
+    /// sheet.
+    pub(crate) fn enlarge(&mut self, chosen: Option<SessionPictureId>, seen_secs: Option<f64>) {
+        self.is_large = true;
+        self.leaving = LeavingPictures::of(&self.cells, |picture| chosen == Some(picture), seen_secs);
+    }
+
+    /// The pictures are shown side by side again.
+    pub(crate) fn go_back(&mut self) {
+        self.is_large = false;
+        self.leaving = LeavingPictures::default();
     }
 
     /// The pictures of a job of this recipe, without its pictures, are to stand beside this one.
@@ -299,6 +319,20 @@ mod tests {
         assert_eq!(shown(&sheet), [Some(1), None, None]);
         let LeavingPictures { since_secs, count, pictures } = sheet.leaving();
         assert_eq!((*since_secs, *count, pictures.as_slice()), (2.0, 3, [(0, ID(0)), (2, ID(2))].as_slice()));
+    }
+
+    #[test]
+    fn the_others_leave_where_one_is_made_large_and_none_does_on_the_way_back() {
+        let mut sheet = Sheet::default();
+        begin(&mut sheet, 1, 3, &[], true);
+        for index in 0..2 {
+            sheet.finish((JobId(1), index), ID(u64::from(index)));
+        }
+        sheet.enlarge(Some(ID(1)), Some(4.0));
+        assert_eq!((sheet.is_large, sheet.leaving().count, sheet.leaving().pictures.as_slice()), (true, 3, [(0, ID(0))].as_slice()));
+        sheet.go_back();
+        assert!(!sheet.is_large && sheet.leaving().pictures.is_empty());
+        assert_eq!(shown(&sheet), [Some(0), Some(1), None]);
     }
 
     #[test]

@@ -224,15 +224,16 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::PointAt(id) => state.session.point_at(id),
         Command::GoInSheet(direction, columns) => sheet_update::go(state, direction, columns),
         Command::Enlarge => {
+            let seen_secs = state.shows_sheet().then(|| context.egui.time());
             state.session.choose_pointed();
-            state.sheet.is_large = true;
+            state.sheet.enlarge(state.session.shown().map(|picture| picture.id), seen_secs);
             state.view = View::Fit;
         }
         Command::BackToSheet => {
             if state.session.selected().is_some_and(|id| !state.sheet.has(id)) {
                 state.session.follow();
             }
-            state.sheet.is_large = false;
+            state.sheet.go_back();
         }
         Command::TogglePick => sheet_update::toggle_pick(state, context),
         Command::NotePicks(numbers, is_picked) => sheet_update::note_picks(state, &numbers, is_picked),

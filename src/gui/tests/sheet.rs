@@ -149,6 +149,36 @@ fn opacity(studio: &Studio, texture: &egui::TextureHandle) -> Option<u8> {
     })
 }
 
+/// How much a frame at this time shows of each of these pictures. The test is the clock from here on.
+fn shown_at(studio: &mut Studio, secs: f64, textures: &[egui::TextureHandle]) -> Vec<Option<u8>> {
+    studio.harness.input_mut().time = Some(secs);
+    studio.harness.step();
+    textures.iter().map(|it| opacity(studio, it)).collect()
+}
+
+/// The pictures of the sheet on the screen.
+fn textures(studio: &Studio) -> Vec<egui::TextureHandle> {
+    let create = &studio.app().state.create;
+    create.sheet.pictures().map(|id| create.session.texture(id).unwrap().clone()).collect()
+}
+
+#[test]
+fn the_others_fade_where_one_is_made_large_and_are_back_at_once() {
+    let mut studio = studio(3);
+    point_at(&mut studio, "Picture 2 of 3, seed 12");
+    let textures = textures(&studio);
+    let now = studio.harness.ctx.time();
+    assert_eq!(shown_at(&mut studio, now, &textures), [Some(255); 3]);
+    studio.press(Modifiers::NONE, Key::Enter);
+    let between = shown_at(&mut studio, now + 0.15, &textures);
+    assert!(between[1] == Some(255) && between[0] == between[2], "{between:?}");
+    assert!(between[0].is_some_and(|it| (40..90).contains(&it)), "a quarter is left: {between:?}");
+    assert_eq!(shown_at(&mut studio, now + 0.25, &textures), [None, Some(255), None]);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(has_cell(&studio, "Picture 1 of 3, seed 11"));
+    assert_eq!(shown_at(&mut studio, now + 0.25, &textures), [Some(255); 3]);
+}
+
 #[test]
 fn what_is_not_picked_fades_out_of_the_sheet_and_stands_in_the_strip() {
     for (count, animation_secs) in [(4, 0.1), (1, 0.1), (4, 0.0)] {
@@ -156,26 +186,20 @@ fn what_is_not_picked_fades_out_of_the_sheet_and_stands_in_the_strip() {
         studio.harness.ctx.all_styles_mut(|style| style.animation_time = animation_secs);
         point_at(&mut studio, "Picture 2 of 3, seed 12");
         studio.press(Modifiers::NONE, Key::Period);
-        let create = &studio.app().state.create;
-        let textures: Vec<_> = create.sheet.pictures().map(|id| create.session.texture(id).unwrap().clone()).collect();
+        let textures = textures(&studio);
         studio.app_mut().state.shared.next.recipe.batch_count = count;
-        // The test is the clock.
         let now = studio.harness.ctx.time();
         studio.harness.input_mut().time = Some(now);
         let (job, ..) = studio.generate();
         studio.begin(job, (0..u64::from(count)).map(|at| 21 + at).collect());
         until_cells(&mut studio, 1 + count as usize);
-        let mut shown_at = |secs: f64| {
-            studio.harness.input_mut().time = Some(now + secs);
-            studio.harness.step();
-            textures.iter().map(|it| opacity(&studio, it)).collect::<Vec<_>>()
-        };
+        let mut shown = |secs: f64| shown_at(&mut studio, now + secs, &textures);
         let is_faded = animation_secs == 0.0;
-        assert_eq!(shown_at(0.0), if is_faded { [None, Some(255), None] } else { [Some(255); 3] }, "{count}, {animation_secs}");
-        let between = shown_at(0.1);
+        assert_eq!(shown(0.0), if is_faded { [None, Some(255), None] } else { [Some(255); 3] }, "{count}, {animation_secs}");
+        let between = shown(0.1);
         assert_eq!((between[0], between[1]), (between[2], Some(255)), "what was picked stays");
         assert!(is_faded || between[0].is_some_and(|it| (100..156).contains(&it)), "{count}: {between:?}");
-        assert_eq!(shown_at(0.3), [None, Some(255), None], "{count}, {animation_secs}");
+        assert_eq!(shown(0.3), [None, Some(255), None], "{count}, {animation_secs}");
         studio.harness.input_mut().time = None;
         assert!(studio.harness.run_ok().is_some(), "nothing is drawn any more");
         assert!(has_cell(&studio, "Picture 1, seed 11") && has_cell(&studio, "Picture 3, seed 13"), "they are in the strip");

@@ -145,7 +145,8 @@ fn draw(ui: &Ui, texture: &TextureHandle, size: Vec2, rect: Rect, tint: Color32)
     ui.painter().image(texture.id(), drawn, Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)), tint);
 }
 
-/// Draws the pictures that left the sheet a moment ago over what came: they fade where they were.
+/// Draws the pictures that left the sheet a moment ago over what took their place: they fade where
+/// they were.
 pub(crate) fn leaving_pictures(ui: &Ui, state: &State, whole: Rect) {
     let LeavingPictures { since_secs, count, pictures } = state.create.sheet.leaving();
     let fade_secs = f64::from(FADE * ui.style().animation_time);
