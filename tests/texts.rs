@@ -99,7 +99,7 @@ const OF_CRATES: &[&str] = &[
     "{} MiB",
     "{} GiB",
     // Parts of what the engine and serde say, which are looked for.
-    " of its speed",
+    "At ",
     " at line ",
     // Beginnings of names, for English articles.
     "An",
@@ -289,6 +289,13 @@ fn a_simulated_device_keeps_its_name_and_is_described_in_each_language() {
         }
         let of_its_maker = Device { description: "Radeon RX 7600 at 0.5 of its speed".into(), ..device("") };
         assert_eq!(of_its_maker.described(), of_its_maker.description);
+        // Devices of servers, the second of one that has not answered.
+        for description in ["Radeon RX 7600 at 10.0.0.2:7", "At 10.0.0.2:7"] {
+            let lent = Device { description: description.into(), kind: DeviceKind::Remote, ..device("") };
+            let said = lent.described();
+            assert_eq!(said == description, language == Language::English, "{language:?}: {said}");
+            assert!(said.contains("10.0.0.2:7") && said.contains("7600") == description.contains("7600"), "{language:?}: {said}");
+        }
     });
 }
 

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The beginning of a simulated device's description, which nobody but us gives it; mirrors
 /// `shim/simulated_device.cpp`.
 pub const SIMULATED_DESCRIPTION: &str = "Simulated on the CPU";
+/// Its end, behind the part of the processor's speed that the device has.
+const OF_ITS_SPEED: &str = " of its speed";
 
 /// A device that the engine can compute on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +46,14 @@ impl Device {
     /// Its description in the language in use, where that is our own.
     #[must_use]
     pub fn described(&self) -> String {
-        let Some(rest) = self.description.strip_prefix(SIMULATED_DESCRIPTION) else { return self.description.clone() };
-        match rest.strip_prefix(" at ").and_then(|it| it.strip_suffix(" of its speed")) {
-            Some(speed) => tr!("core-simulated-at", speed),
-            None => format!("{}{rest}", tr!("core-simulated")),
+        // As the engine describes a device of a server, which says no speed behind it.
+        let of_server = Some(self.description.as_str()).filter(|it| self.kind == DeviceKind::Remote && !it.ends_with(OF_ITS_SPEED));
+        if let Some(server) = of_server.and_then(|it| it.strip_prefix("At ")) {
+            return tr!("core-device-at", server);
+        }
+        match of_server.and_then(|it| it.rsplit_once(" at ")) {
+            Some((maker, server)) => tr!("core-device-of-a-server", maker = described(maker), server),
+            None => described(&self.description),
         }
     }
 
@@ -66,6 +72,15 @@ impl Device {
     #[must_use]
     pub fn backend_rank(&self) -> usize {
         if self.is_vulkan() { 1 } else { 2 * usize::from(self.begins_with("opencl")) }
+    }
+}
+
+/// What its maker says of a device, in the language in use where we are the maker.
+fn described(maker: &str) -> String {
+    let Some(rest) = maker.strip_prefix(SIMULATED_DESCRIPTION) else { return maker.to_owned() };
+    match rest.strip_prefix(" at ").and_then(|it| it.strip_suffix(OF_ITS_SPEED)) {
+        Some(speed) => tr!("core-simulated-at", speed),
+        None => format!("{}{rest}", tr!("core-simulated")),
     }
 }
 

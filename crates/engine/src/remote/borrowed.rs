@@ -10,13 +10,12 @@ use std::thread;
 use super::{dial, known};
 use crate::ffi::RemotePosition;
 use atelier_core::device::Device;
-use atelier_language::tr;
 
-/// A remote device with what its server says of it.
+/// A remote device with what its server says of it; [`Device::described`] reads its description.
 pub(crate) fn describe(device: Device, RemotePosition { server, index }: &RemotePosition) -> Device {
     let known = known::device(server, *index);
     let maker = known.as_ref().map_or("", |known| known.description.as_str());
-    let description = if maker.is_empty() { tr!("engine-at", server) } else { format!("{maker} at {server}") };
+    let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
     let gpu = known.as_ref().and_then(|known| known.gpu.as_ref()).map(|gpu| format!("{gpu} at {server}"));
     if device.memory_total_bytes > 0 {
         return Device { description, gpu, ..device };

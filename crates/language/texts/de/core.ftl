@@ -501,3 +501,5 @@ core-simulated = Auf der CPU simuliert
 core-simulated-at = Auf der CPU simuliert, mit { $speed } ihrer Geschwindigkeit
 core-paint-a-stroke = Malen
 core-erase-a-stroke = Radieren
+core-device-at = Auf { $server }
+core-device-of-a-server = { $maker } auf { $server }

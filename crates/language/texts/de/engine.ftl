@@ -156,7 +156,6 @@ engine-if-this-happens-again-please-report = Geschieht es wieder, es bitte mit d
 engine-internal-error-while-measuring = Interner Fehler beim Messen von { $name }.
 engine-check-the-list-of = Die Liste der Geräte prüfen.
 engine-no-longer-exists = { $name } existiert nicht mehr.
-engine-at = Auf { $server }
 engine-cannot-listen-at = { $address } lässt sich nicht öffnen: { $error }
 engine-there-is-no-device = auf diesem Rechner gibt es kein Gerät „{ $name }“; wählbar: { $known }
 engine-can-be-reached-by = { $reason } ist für andere Rechner erreichbar, ohne Verschlüsselung und ohne Anmeldung; stattdessen einen SSH-Tunnel nutzen oder in einem vertrauenswürdigen Netzwerk --allow-network hinzufügen

@@ -505,3 +505,5 @@ core-simulated = Simulated on the CPU
 core-simulated-at = Simulated on the CPU at { $speed } of its speed
 core-paint-a-stroke = Paint
 core-erase-a-stroke = Erase
+core-device-at = At { $server }
+core-device-of-a-server = { $maker } at { $server }

@@ -140,7 +140,6 @@ engine-if-this-happens-again-please-report = If this happens again, please repor
 engine-internal-error-while-measuring = Internal error while measuring { $name }.
 engine-check-the-list-of = Check the list of devices.
 engine-no-longer-exists = { $name } no longer exists.
-engine-at = At { $server }
 engine-cannot-listen-at = cannot listen at { $address }: { $error }
 engine-there-is-no-device = there is no device "{ $name }" on this machine; choose one of { $known }
 engine-can-be-reached-by = { $reason } can be reached by other machines, and there is no encryption and no login; use an SSH tunnel instead, or add --allow-network in a network you trust

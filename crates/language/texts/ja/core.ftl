@@ -486,3 +486,5 @@ core-simulated = CPU上でシミュレート
 core-simulated-at = CPU上でシミュレート（速度{ $speed }倍）
 core-paint-a-stroke = 描く
 core-erase-a-stroke = 消す
+core-device-at = { $server }上
+core-device-of-a-server = { $server }上の{ $maker }

@@ -144,7 +144,6 @@ engine-if-this-happens-again-please-report = 再発する場合は、デバイ�
 engine-internal-error-while-measuring = { $name }の測定中に内部エラーが起きました。
 engine-check-the-list-of = デバイスの一覧を確認してください。
 engine-no-longer-exists = { $name }はもう存在しません。
-engine-at = { $server }上
 engine-cannot-listen-at = { $address }で待ち受けできません：{ $error }
 engine-there-is-no-device = デバイス「{ $name }」はこのマシンにありません。次のどれかを選んでください：{ $known }
 engine-can-be-reached-by = { $reason }にはほかのマシンから接続でき、暗号化もログインもありません。代わりにSSHトンネルを使うか、信頼できるネットワークでは--allow-networkを付けてください
