@@ -113,7 +113,8 @@ const SAYING: &[&str] = &[
 /// Records whose fields a person reads.
 const SAYING_RECORDS: &[&str] = &["SettingLine", "Advice", "MissingModel"];
 
-/// Calls whose words are logged and matched, as those of the C++ engine are; a person reads what they are taken for.
+/// Calls whose words are logged and matched, as those of the C++ engine are; a person reads what
+/// they are taken for.
 const LOGGED: &[&str] = &["CallError::new", "invalid"];
 
 /// A literal text, the call that it is handed to, and its line.

@@ -17,8 +17,8 @@ const OF_ITS_SPEED: &str = " of its speed";
 pub struct Device {
     /// The name that placement uses: `CPU`, `CUDA0`, `Vulkan0`.
     pub name: String,
-    /// The name that its maker gives it: by it the device is known again. [`Self::described`] is what
-    /// a person reads.
+    /// The name that its maker gives it, by which the device is known again; a person reads
+    /// [`Self::described`].
     pub description: String,
     /// Its kind.
     pub kind: DeviceKind,

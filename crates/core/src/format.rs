@@ -8,8 +8,8 @@ use atelier_language::tr;
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
 
-/// A number with so many decimals, as it is written in the language in use: what is read, and neither
-/// typed nor given to programs.
+/// A number with so many decimals, as it is written in the language in use: for what is read, and
+/// neither typed nor given to programs.
 #[must_use]
 pub fn decimal(value: f64, decimals: usize) -> String {
     atelier_language::decimal(format!("{value:.decimals$}"))

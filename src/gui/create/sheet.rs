@@ -54,8 +54,8 @@ pub(crate) struct LeavingPictures {
 }
 
 impl LeavingPictures {
-    /// The pictures of these cells but for those that stay. `seen_secs`: the time, where the person sees
-    /// them.
+    /// The pictures of these cells but for those that stay. `seen_secs`: the time, where the person
+    /// sees them.
     fn of(cells: &[Cell], stays: impl Fn(SessionPictureId) -> bool, seen_secs: Option<f64>) -> Self {
         let in_cells = cells.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.picture?)));
         let pictures = in_cells.filter(|(_, picture)| seen_secs.is_some() && !stays(*picture)).collect();
@@ -116,14 +116,15 @@ impl Sheet {
         &self.leaving
     }
 
-    /// Puts these cells in the place of all others. `seen_secs`: the time, where the person sees it.
+    /// Puts these cells in the place of all others. `seen_secs`: the time, where the person sees
+    /// them.
     fn replace(&mut self, cells: Vec<Cell>, seen_secs: Option<f64>) {
         let before = std::mem::replace(&mut self.cells, cells);
         self.leaving = LeavingPictures::of(&before, |picture| self.has(picture), seen_secs);
     }
 
-    /// One picture is shown large in the place of all. `seen_secs`: the time, where the person sees the
-    /// sheet.
+    /// One picture is shown large in the place of all. `seen_secs`: the time, where the person sees
+    /// the sheet.
     pub(crate) fn enlarge(&mut self, chosen: Option<SessionPictureId>, seen_secs: Option<f64>) {
         self.is_large = true;
         self.leaving = LeavingPictures::of(&self.cells, |picture| chosen == Some(picture), seen_secs);
@@ -190,7 +191,8 @@ impl Sheet {
         }
     }
 
-    /// The person looks at what is made now. `seen_secs`: the time, where the sheet is what they saw.
+    /// The person looks at what is made now. `seen_secs`: the time, where the sheet is what they
+    /// saw.
     pub(crate) fn follow(&mut self, seen_secs: Option<f64>) {
         self.is_large = false;
         if let Some(cells) = self.next.take() {

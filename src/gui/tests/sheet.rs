@@ -141,7 +141,7 @@ fn what_is_picked_stays_on_the_sheet_and_the_rest_goes_to_the_strip() {
     assert!(has_cell(&studio, "Picture 1, seed 11"), "it is in the strip");
 }
 
-/// How much the last frame shows of this picture, from 0 to 255; `None` where it draws nothing of it.
+/// How much the last frame shows of this picture, from 0 to 255; `None` where that is nothing.
 fn opacity(studio: &Studio, texture: &egui::TextureHandle) -> Option<u8> {
     studio.harness.output().shapes.iter().rev().find_map(|it| match &it.shape {
         egui::Shape::Mesh(mesh) if mesh.texture_id == texture.id() => mesh.vertices.first().map(|corner| corner.color.a()),
@@ -149,7 +149,8 @@ fn opacity(studio: &Studio, texture: &egui::TextureHandle) -> Option<u8> {
     })
 }
 
-/// How much a frame at this time shows of each of these pictures. The test is the clock from here on.
+/// How much a frame at this time shows of each of these pictures. The test is the clock from here
+/// on.
 fn shown_at(studio: &mut Studio, secs: f64, textures: &[egui::TextureHandle]) -> Vec<Option<u8>> {
     studio.harness.input_mut().time = Some(secs);
     studio.harness.step();
