@@ -11,6 +11,8 @@ pub(crate) const DEPTH_MAX: usize = 2 * DEPTH_WORDS;
 pub(crate) const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
 /// Rows of a packed tile, and words of its row, where blocks are of tiles: 1 KB.
 pub(crate) const TILE_SIDE: usize = 16;
+/// Values of the widest register, of any instruction set.
+pub(crate) const LANES_MAX: usize = 16;
 /// Values of the widest row of a panel, of any instruction set.
 pub(crate) const PANEL_MAX: usize = 48;
 /// Panels of a block of B: 20 of three vectors of 4, and 30 where each vector of 16 counts as one.

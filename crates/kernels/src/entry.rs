@@ -25,6 +25,11 @@ macro_rules! entries {
             unsafe { crate::pack::transpose::<<$words as crate::simd::Words>::Unit>(from, from_stride, words, to, to_stride) }
         }
         #[$attribute]
+        unsafe fn transpose_f16(from: *const u8, from_stride: usize, words: usize, to: *mut u32, to_stride: usize) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::pack::transpose_f16::<<$words as crate::simd::Words>::Unit>(from, from_stride, words, to, to_stride) }
+        }
+        #[$attribute]
         unsafe fn pair_rows(even: *const f32, odd: *const f32, count: usize, to: *mut u32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::pack::pair_rows::<$words>(even, odd, count, to) }
@@ -106,6 +111,7 @@ macro_rules! entries {
             pack,
             unpack_f16,
             transpose,
+            transpose_f16,
             pair_rows,
             pair_channels,
             pack_pixels,

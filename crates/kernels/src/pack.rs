@@ -1,6 +1,6 @@
 //! Packing: copies of parts of the factors in the order in which the innermost loop reads them.
 
-use crate::blocks::PANEL_MAX;
+use crate::blocks::{LANES_MAX, PANEL_MAX};
 use crate::rows::f16_to_f32;
 use crate::simd::{Simd, Words};
 use crate::window::{PixelPanel, WindowPosition};
@@ -41,6 +41,44 @@ pub(crate) unsafe fn transpose<S: Simd>(from: *const u32, from_stride: usize, wo
         for word in done..words {
             for row in 0..S::LANES {
                 *to.add(word * to_stride + row) = *from.add(row * from_stride + word);
+            }
+        }
+    }
+}
+
+/// Converts `LANES` rows of `words` values of binary16, `from_stride` bytes apart, and transposes
+/// them into one column of vectors of a panel of f32: without leaving the first cache, which rows of
+/// a whole block's depth and the panel would not fit in together.
+///
+/// # Safety
+/// The processor has the instruction set; the rows are readable and the panel is writable for
+/// `words` words.
+#[inline(always)]
+pub(crate) unsafe fn transpose_f16<S: Simd>(from: *const u8, from_stride: usize, words: usize, to: *mut u32, to_stride: usize) {
+    /// Values of a cache line.
+    const LINE: usize = 32;
+    #[repr(align(64))]
+    struct Square([f32; LANES_MAX * LANES_MAX]);
+    let mut square = Square([0.0; LANES_MAX * LANES_MAX]);
+    let at = |row: usize, word: usize| from.wrapping_add(row * from_stride + 2 * word).cast::<u16>();
+    let mut done = 0;
+    // SAFETY: all reads and writes are below `words`; the square has a row for each lane. What is
+    // asked for ahead need not exist.
+    unsafe {
+        while done + S::LANES <= words {
+            if done.is_multiple_of(LINE) {
+                // The next rows, as `Rows::ask_ahead` does.
+                (0..S::LANES).for_each(|row| S::prefetch(at(row + S::LANES, done).cast()));
+            }
+            for row in 0..S::LANES {
+                S::store(square.0.as_mut_ptr().add(row * S::LANES), S::load_f16(at(row, done)));
+            }
+            S::transpose(square.0.as_ptr().cast(), S::LANES, to.add(done * to_stride), to_stride);
+            done += S::LANES;
+        }
+        for word in done..words {
+            for row in 0..S::LANES {
+                *to.add(word * to_stride + row) = f16_to_f32(at(row, word).read_unaligned()).to_bits();
             }
         }
     }

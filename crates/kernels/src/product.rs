@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::blocks::{DEPTH_MAX, PANEL_MAX};
 use crate::epilogue::{Axis, Epilogue};
 use crate::gemm::{self, Left, Right, Target, Thread};
-use crate::rows::Rows;
+use crate::rows::{Rows, Values};
 use crate::table::Kernels;
 
 /// `out[i][j] = sum over k of activations[i][k] * weights[j][k]`.
@@ -71,13 +71,22 @@ impl Transposed {
         for vector in 0..vectors {
             let first = columns.start + vector * kernels.lanes;
             let rows = first..columns.end.min(first + kernels.lanes);
+            let to = to.wrapping_add(vector * vector_stride);
+            if matches!(self.0.values, Values::F16) && !kernels.pairs && rows.len() == kernels.lanes {
+                // SAFETY: as the caller promises.
+                unsafe {
+                    let from = self.0.data.add(rows.start * self.0.stride + depth.start * 2);
+                    (kernels.transpose_f16)(from, self.0.stride, words, to, row_stride);
+                }
+                continue;
+            }
             // SAFETY: as the caller promises; the square has a row for each lane.
             unsafe {
                 Rows::pack(&self.0, kernels, rows.clone(), depth.clone(), square.0.as_mut_ptr(), STRIDE);
                 for missing in rows.len()..kernels.lanes {
                     square.0[missing * STRIDE..][..words].fill(0);
                 }
-                (kernels.transpose)(square.0.as_ptr(), STRIDE, words, to.add(vector * vector_stride), row_stride);
+                (kernels.transpose)(square.0.as_ptr(), STRIDE, words, to, row_stride);
             }
         }
     }

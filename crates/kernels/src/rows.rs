@@ -137,6 +137,8 @@ impl Rows {
                         *to.add((depth.len() - 1) / 2) = 0;
                         from.add(depth.start * 2).copy_to_nonoverlapping(to.cast(), depth.len() * 2);
                     }
+                    // A word is an f32.
+                    _ if !kernels.pairs => self.unpack(kernels, row, depth.clone(), to.cast()),
                     _ => {
                         self.unpack(kernels, row, depth.clone(), unpacked.as_mut_ptr());
                         (kernels.pack)(unpacked.as_ptr(), depth.len(), to);

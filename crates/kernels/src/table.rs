@@ -78,6 +78,9 @@ pub struct Kernels {
     /// Transposes `lanes` rows of `words` words into a panel's column of vectors. The rows may be
     /// read, not used, up to a multiple of `lanes`.
     pub(crate) transpose: unsafe fn(from: *const u32, from_stride: usize, words: usize, to: *mut u32, to_stride: usize),
+    /// The same of values of binary16, whose rows are `from_stride` bytes apart, to words that are
+    /// f32.
+    pub(crate) transpose_f16: unsafe fn(from: *const u8, from_stride: usize, words: usize, to: *mut u32, to_stride: usize),
     /// With pairs: words `(even[i], odd[i])`; else `even`. `count` is a multiple of the lanes.
     pub(crate) pair_rows: unsafe fn(even: *const f32, odd: *const f32, count: usize, to: *mut u32),
     /// Makes words of the windows of two channels each, one after the other. Reads and writes up to

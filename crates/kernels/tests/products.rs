@@ -5,7 +5,7 @@
 mod reference;
 
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Epilogue, Kernels, Level};
+use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values, f16_to_f32};
 use proptest::prelude::*;
 use reference::{EpilogueOf, Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
 
@@ -133,6 +133,39 @@ fn threads_do_not_change_the_result() {
             })
             .into();
         assert!(results.iter().all(|result| *result == results[0]));
+    }
+}
+
+/// Picked one by one by rows of the unit matrix.
+#[test]
+fn every_binary16_is_multiplied_as_what_it_says() {
+    const DEPTH: usize = 256;
+    for (level, kernels) in levels() {
+        // Whole registers of features, and a rest.
+        for features in [256, 256 + 5] {
+            let bits: Vec<u16> = (0..=u16::MAX).cycle().take(features * DEPTH).collect();
+            let stored: Vec<u16> = bits.into_iter().map(|half| if half & 0x7C00 == 0x7C00 { 0 } else { half }).collect();
+            let weights = Rows { data: stored.as_ptr().cast(), stride: DEPTH * 2, values: Values::F16 };
+            let unit: Vec<f32> = (0..DEPTH * DEPTH).map(|at| if at % (DEPTH + 1) == 0 { 1.0 } else { 0.0 }).collect();
+            let activations = Rows { data: unit.as_ptr().cast(), stride: DEPTH * 4, values: Values::F32 };
+            let mut out = vec![f32::NAN; DEPTH * features];
+            let product = Product {
+                weights,
+                activations,
+                out: out.as_mut_ptr(),
+                out_stride: features,
+                tokens: DEPTH,
+                features,
+                depth: DEPTH,
+                epilogue: Epilogue::NONE,
+            };
+            unsafe { multiply(kernels, &product, Thread::ALONE) };
+            for (at, &got) in out.iter().enumerate() {
+                let half = stored[at % features * DEPTH + at / features];
+                let wanted = factor(level, f16_to_f32(half));
+                assert!((f64::from(got) - wanted).abs() == 0.0, "{level:?}, {features} features: {half:#06x} is {got}, not {wanted}");
+            }
+        }
     }
 }
 
