@@ -85,6 +85,11 @@ macro_rules! entries {
             unsafe { crate::rowwise::leaky_relu(values, count, slope) }
         }
         #[$attribute]
+        unsafe fn gelu(from: *const f32, count: usize, to: *mut f32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::rowwise::gelu::<<$words as crate::simd::Words>::Unit>(from, count, to) }
+        }
+        #[$attribute]
         unsafe fn add(from: *const f32, other: *const f32, count: usize, to: *mut f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::combine(from, other, count, to, |a, b| a + b) }
@@ -123,6 +128,7 @@ macro_rules! entries {
             scale,
             scale_and_offset,
             leaky_relu,
+            gelu,
             add,
             multiply,
             sums,

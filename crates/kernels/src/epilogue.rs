@@ -16,6 +16,8 @@ pub struct Epilogue {
     pub addend: *const f32,
     /// Factor of what is negative then: 0 is a `ReLU`, 1 changes nothing.
     pub negative_slope: f32,
+    /// GELU then.
+    pub has_gelu: bool,
 }
 
 /// What the constants of an epilogue belong to.
@@ -37,7 +39,7 @@ pub(crate) struct Part {
 }
 
 impl Epilogue {
-    pub const NONE: Self = Self { constants: std::ptr::null(), addend: std::ptr::null(), negative_slope: 1.0 };
+    pub const NONE: Self = Self { constants: std::ptr::null(), addend: std::ptr::null(), negative_slope: 1.0, has_gelu: false };
 
     /// The same for the part of the result that starts at row `row`, whose rows have a constant
     /// each and `stride` values.
@@ -79,6 +81,9 @@ impl Epilogue {
                 }
                 if self.negative_slope.to_bits() != 1.0_f32.to_bits() {
                     (kernels.leaky_relu)(values, columns.len(), self.negative_slope);
+                }
+                if self.has_gelu {
+                    (kernels.gelu)(values, columns.len(), values);
                 }
             }
         }

@@ -99,6 +99,51 @@ impl GroupNorm {
     }
 }
 
+/// Normalisation of rows, each by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerNorm {
+    /// `rows` rows of `length` values, side by side.
+    pub from: *const f32,
+    /// The same; may be `from`.
+    pub to: *mut f32,
+    /// Number of rows.
+    pub rows: usize,
+    /// Values of a row.
+    pub length: usize,
+    /// Added to the variance.
+    pub epsilon: f32,
+    /// Of each place in a row, multiplied with what is normalised; null for none.
+    pub factors: *const f32,
+    /// Of each place in a row, added then; null for none.
+    pub terms: *const f32,
+}
+
+/// Brings the mean of each row to 0 and its variance to 1, then multiplies and adds; threads divide
+/// the rows.
+///
+/// # Safety
+/// Both are valid for all rows, equal or apart, factors and terms for a row, and no two threads have
+/// the same index.
+pub unsafe fn layer_norm(kernels: &Kernels, norm: &LayerNorm, thread: Thread) {
+    let length = norm.length;
+    for row in gemm::share(norm.rows, 1, thread) {
+        // SAFETY: part of what the caller promises.
+        unsafe {
+            let (from, to) = (norm.from.add(row * length), norm.to.add(row * length));
+            let (mean, variance) = moments(kernels, from, length);
+            // Two steps: what is left of values that are far from 0 is not rounded at their size.
+            (kernels.scale_and_offset)(from, length, 1.0, -mean as f32, to);
+            (kernels.scale)(to, length, (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32);
+            if !norm.factors.is_null() {
+                (kernels.multiply)(to, norm.factors, length, to);
+            }
+            if !norm.terms.is_null() {
+                (kernels.add)(to, norm.terms, length, to);
+            }
+        }
+    }
+}
+
 /// Mean and variance in one pass: those of chunks, combined (Chan, Golub and `LeVeque`, 1979).
 ///
 /// # Safety
@@ -156,6 +201,15 @@ pub unsafe fn combine(kernels: &Kernels, operation: Operation, from: *const f32,
     };
     // SAFETY: as the caller promises.
     unsafe { combine(from, other, count, to) };
+}
+
+/// GELU, in its form with a hyperbolic tangent.
+///
+/// # Safety
+/// Both are valid for `count` values, equal or apart.
+pub unsafe fn gelu(kernels: &Kernels, from: *const f32, count: usize, to: *mut f32) {
+    // SAFETY: as the caller promises.
+    unsafe { (kernels.gelu)(from, count, to) };
 }
 
 /// Copies a matrix with columns as rows: `to[column * to_stride + row] = from[row * from_stride +

@@ -94,6 +94,43 @@ pub(crate) unsafe fn leaky_relu(values: *mut f32, count: usize, slope: f32) {
     }
 }
 
+/// GELU in its form with a hyperbolic tangent, `to[i] = x / (1 + exp(-2 u))` with `u = sqrt(2 / pi) (x +
+/// 0.044715 x^3)`; `to` may be `from`. At -10 and below it is 0, as ggml's is. A value does not depend
+/// on its neighbours.
+///
+/// # Safety
+/// The processor has the instruction set; both are valid for `count` values and equal or apart.
+#[inline(always)]
+pub(crate) unsafe fn gelu<S: Simd>(from: *const f32, count: usize, to: *mut f32) {
+    /// Values whose powers are computed together.
+    const BLOCK: usize = 64;
+    /// `2 sqrt(2 / pi)`, and the same times 0.044715.
+    const LINEAR: f32 = 1.595_769_2;
+    const CUBIC: f32 = 0.071_354_814;
+    const LOWEST: f32 = -10.0;
+    let mut powers = [0.0_f32; BLOCK];
+    for start in (0..count).step_by(BLOCK) {
+        let length = BLOCK.min(count - start);
+        // SAFETY: below `count`, and a block is whole registers.
+        unsafe {
+            let (from, to) = (from.add(start), to.add(start));
+            for (i, power) in powers.iter_mut().enumerate().take(length) {
+                let value = *from.add(i);
+                *power = -(value * (LINEAR + CUBIC * (value * value))).abs();
+            }
+            for at in (0..length).step_by(S::LANES) {
+                let power = powers.as_mut_ptr().add(at);
+                S::store(power, exp::<S>(S::load(power)));
+            }
+            for (i, &power) in powers.iter().enumerate().take(length) {
+                let value = *from.add(i);
+                let part = if value < 0.0 { power } else { 1.0 };
+                *to.add(i) = if value <= LOWEST { 0.0 } else { value * (part / (1.0 + power)) };
+            }
+        }
+    }
+}
+
 /// `to[i] = combine(from[i], other[i])`; `to` may be `from` or `other`. A plain loop, as above.
 ///
 /// # Safety

@@ -104,6 +104,8 @@ pub struct Kernels {
     pub(crate) scale_and_offset: unsafe fn(from: *const f32, count: usize, factor: f32, offset: f32, to: *mut f32),
     /// Multiplies what is negative by `slope`.
     pub(crate) leaky_relu: unsafe fn(values: *mut f32, count: usize, slope: f32),
+    /// GELU of `count` values.
+    pub(crate) gelu: unsafe fn(from: *const f32, count: usize, to: *mut f32),
     /// `to[i] = from[i] + other[i]`
     pub(crate) add: unsafe fn(from: *const f32, other: *const f32, count: usize, to: *mut f32),
     /// `to[i] = from[i] * other[i]`

@@ -4,7 +4,7 @@
 
 mod reference;
 
-use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
+use atelier_kernels::planes::{GroupNorm, LayerNorm, Operation, apply_constant, combine, gelu, group_norm, layer_norm, spread, transpose};
 use reference::{Shared, levels, numbers, on_threads};
 
 #[test]
@@ -97,6 +97,67 @@ fn what_follows_a_group_norm_is_the_same_as_after_it() {
                 unsafe { square(row_size as i32, row.as_mut_ptr(), row.as_ptr()) };
             }
             assert_eq!(run(factors.as_ptr(), terms.as_ptr(), Some(square)), wanted, "{what}, activated");
+        }
+    }
+}
+
+#[test]
+fn layer_norms() {
+    for (level, kernels) in levels() {
+        for (length, rows, shift) in [(1, 3, 0.0), (17, 5, 2.0), (1280, 7, -300.0), (4099, 2, 10.0)] {
+            let from: Vec<f32> = numbers(length * rows, 18).into_iter().map(|value| value + shift).collect();
+            let (factors, terms) = (numbers(length, 19), numbers(length, 20));
+            let run = |factors: *const f32, terms: *const f32, is_in_place: bool| {
+                let mut to = if is_in_place { from.clone() } else { vec![f32::NAN; from.len()] };
+                let target = Shared(to.as_mut_ptr());
+                let source = if is_in_place { target } else { Shared(from.as_ptr().cast_mut()) };
+                let (factors, terms) = (Shared(factors.cast_mut()), Shared(terms.cast_mut()));
+                on_threads(3, |thread| {
+                    let (factors, terms) = (factors.get().cast_const(), terms.get().cast_const());
+                    let norm = LayerNorm { from: source.get(), to: target.get(), rows, length, epsilon: 1e-6, factors, terms };
+                    unsafe { layer_norm(kernels, &norm, thread) };
+                });
+                to
+            };
+            let what = format!("{level:?}, {rows} rows of {length}");
+            let mut wanted = run(std::ptr::null(), std::ptr::null(), false);
+            for (got, values) in wanted.chunks(length).zip(from.chunks(length)) {
+                let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / length as f64;
+                let variance = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum::<f64>() / length as f64;
+                for (&got, &value) in got.iter().zip(values) {
+                    let wanted = (f64::from(value) - mean) / (variance + 1e-6).sqrt();
+                    assert!((f64::from(got) - wanted).abs() < 2e-4, "{what}: {got}, not {wanted}");
+                }
+            }
+            // What follows is the same as after it.
+            for (at, value) in wanted.iter_mut().enumerate() {
+                *value *= factors[at % length];
+            }
+            assert_eq!(run(factors.as_ptr(), std::ptr::null(), false), wanted, "{what}, multiplied");
+            for (at, value) in wanted.iter_mut().enumerate() {
+                *value += terms[at % length];
+            }
+            assert_eq!(run(factors.as_ptr(), terms.as_ptr(), true), wanted, "{what}, multiplied and added");
+        }
+    }
+}
+
+#[test]
+fn gelus() {
+    let special = [0.0, -0.0, -9.999, -10.0, -11.0, 10.0, -1e30, 1e30, f32::MIN_POSITIVE, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let from: Vec<f32> = special.into_iter().chain(numbers(1000, 21).into_iter().map(|value| value * 12.0)).collect();
+    for (level, kernels) in levels() {
+        for count in (0..70).chain([from.len()]) {
+            let mut to = vec![7.0; count + 1];
+            unsafe { gelu(kernels, from.as_ptr(), count, to.as_mut_ptr()) };
+            assert!((to[count] - 7.0).abs() == 0.0, "{level:?}: writes beside the result");
+            for (&got, &value) in to[..count].iter().zip(&from) {
+                let exact = f64::from(value);
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (exact + 0.044_715 * exact.powi(3));
+                let wanted = if value <= -10.0 { 0.0 } else { exact / (1.0 + (-2.0 * inner).exp()) };
+                let is_same = f64::from(got) == wanted || (f64::from(got) - wanted).abs() <= 2e-5 * wanted.abs() + 1e-30;
+                assert!(is_same || (got.is_nan() && value.is_nan()), "{level:?}: GELU of {value} is {got}, not {wanted}");
+            }
         }
     }
 }

@@ -119,7 +119,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_control_steps", &["start", "end"]),
     ("atelier_step_counts", &["steps", "bytes", "computed"]),
     ("atelier_rows", &["data", "stride", "values", "format", "block_values", "block_bytes", "unpack"]),
-    ("atelier_epilogue", &["constants", "addend", "negative_slope"]),
+    ("atelier_epilogue", &["constants", "addend", "negative_slope", "has_gelu"]),
     ("atelier_product", &["weights", "activations", "out", "out_stride", "tokens", "features", "depth", "epilogue"]),
     (
         "atelier_convolution",
@@ -164,7 +164,11 @@ const STRUCTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon", "channel_size", "row_size", "factors", "terms", "activate"]),
-    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant", "combine", "spread", "transpose"]),
+    ("atelier_layer_norm", &["from", "to", "rows", "length", "epsilon", "factors", "terms"]),
+    (
+        "atelier_cpu_kernels",
+        &["multiply", "convolve", "attend", "normalise", "normalise_rows", "gelu", "apply_constant", "combine", "spread", "transpose"],
+    ),
 ];
 
 /// Types other than structs that stand in signatures.

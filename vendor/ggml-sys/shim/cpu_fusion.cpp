@@ -112,6 +112,9 @@ SumsFusion fusion_of_sums(const ggml_cgraph* graph, int index) {
     } else if (node != nullptr && node->op == GGML_OP_LEAKY_RELU && follower.is_result(node->src[0])) {
         fusion.epilogue.negative_slope = ggml_get_op_params_f32(node, 0);
         follower.take();
+    } else if (node != nullptr && node->op == GGML_OP_UNARY && ggml_get_unary_op(node) == GGML_UNARY_OP_GELU && follower.is_result(node->src[0])) {
+        fusion.epilogue.has_gelu = true;
+        follower.take();
     }
     fusion.nodes = follower.taken();
     return fusion;
@@ -120,23 +123,24 @@ SumsFusion fusion_of_sums(const ggml_cgraph* graph, int index) {
 NormFusion fusion_of_norm(const ggml_cgraph* graph, int index) {
     NormFusion fusion;
     Follower follower(graph, index);
-    constexpr int CHANNELS = 2;
-    // Each follows the one before, as the engine's group norm has them.
+    const bool has_groups = graph->nodes[index]->op == GGML_OP_GROUP_NORM;
+    const int axis        = has_groups ? 2 : 0;
+    // Each follows the one before, as the engine's norms have them.
     if (const ggml_tensor* factors = other_operand(follower, GGML_OP_MUL)) {
-        fusion.factors = constants_of(factors, follower, CHANNELS);
+        fusion.factors = constants_of(factors, follower, axis);
         if (fusion.factors != nullptr) {
             follower.take();
         }
     }
     if (const ggml_tensor* terms = other_operand(follower, GGML_OP_ADD)) {
-        fusion.terms = constants_of(terms, follower, CHANNELS);
+        fusion.terms = constants_of(terms, follower, axis);
         if (fusion.terms != nullptr) {
             follower.take();
         }
     }
     const ggml_tensor* node = follower.node();
-    if (node != nullptr && node->op == GGML_OP_UNARY && ggml_get_unary_op(node) == GGML_UNARY_OP_SILU && follower.is_result(node->src[0]) &&
-        ggml_are_same_shape(node, follower.result())) {
+    if (has_groups && node != nullptr && node->op == GGML_OP_UNARY && ggml_get_unary_op(node) == GGML_UNARY_OP_SILU &&
+        follower.is_result(node->src[0]) && ggml_are_same_shape(node, follower.result())) {
         fusion.has_silu = true;
         follower.take();
     }

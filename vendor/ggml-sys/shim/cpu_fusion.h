@@ -10,15 +10,15 @@ namespace atelier {
 
 // `nodes`: how many nodes after the first are done with it, views between them counted in; 0 where nothing can be.
 
-// After a product or a convolution: constants, another tensor, a ReLU.
+// After a product or a convolution: constants, another tensor, a ReLU or GELU.
 struct SumsFusion {
-    atelier_epilogue epilogue = {nullptr, nullptr, 1.0f};
+    atelier_epilogue epilogue = {nullptr, nullptr, 1.0f, false};
     int nodes                 = 0;
 };
 
 SumsFusion fusion_of_sums(const ggml_cgraph* graph, int index);
 
-// After a group norm: factors and terms of channels, an activation.
+// After a group norm: factors and terms of channels, an activation. After a norm of rows: factors and terms of their places.
 struct NormFusion {
     const float* factors = nullptr;
     const float* terms   = nullptr;

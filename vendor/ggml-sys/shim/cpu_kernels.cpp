@@ -70,7 +70,7 @@ void check_done(atelier_status status) {
     }
 }
 
-constexpr atelier_epilogue NO_EPILOGUE = {nullptr, nullptr, 1.0f};
+constexpr atelier_epilogue NO_EPILOGUE = {nullptr, nullptr, 1.0f, false};
 
 // The epilogue of the part of a result that is `values` values further on. Constants are the same for each part.
 atelier_epilogue moved(atelier_epilogue epilogue, ptrdiff_t values) {
@@ -316,6 +316,35 @@ bool combine(const atelier_cpu_kernels& kernels, const ggml_compute_params& para
     return true;
 }
 
+// Normalisation of rows, with what follows it.
+bool normalise_rows(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const NormFusion& fusion = {}) {
+    const ggml_tensor* from = out->src[0];
+    if (from->ne[0] < MIN_RUN || !is_f32_contiguous(from) || !is_f32_contiguous(out)) {
+        return false;
+    }
+    atelier_layer_norm norm = {};
+    norm.from               = floats_at(from, 0, 0, 0);
+    norm.to                 = floats_at(out, 0, 0, 0);
+    norm.rows               = ggml_nrows(out);
+    norm.length             = out->ne[0];
+    norm.epsilon            = ggml_get_op_params_f32(out, 0);
+    norm.factors            = fusion.factors;
+    norm.terms              = fusion.terms;
+    check_done(kernels.normalise_rows(&norm, params.ith, params.nth));
+    return true;
+}
+
+// GELU, for which ggml looks up each value in a table.
+bool activate(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from = out->src[0];
+    if (ggml_get_unary_op(out) != GGML_UNARY_OP_GELU || !is_f32_contiguous(from) || !is_f32_contiguous(out)) {
+        return false;
+    }
+    const auto [begin, end] = share_of(ggml_nelements(out), params);
+    check_done(kernels.gelu(floats_at(from, 0, 0, 0) + begin, end - begin, floats_at(out, 0, 0, 0) + begin));
+    return true;
+}
+
 // Repetition of single values, for which ggml copies one at a time.
 bool repeat(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
     const ggml_tensor* from = out->src[0];
@@ -410,6 +439,10 @@ int compute_fused(const atelier_cpu_kernels& kernels, const ggml_compute_params&
         const NormFusion fusion = fusion_of_norm(graph, index);
         return fusion.nodes > 0 && normalise(kernels, params, node, fusion) ? fusion.nodes : 0;
     }
+    if (node->op == GGML_OP_NORM) {
+        const NormFusion fusion = fusion_of_norm(graph, index);
+        return fusion.nodes > 0 && normalise_rows(kernels, params, node, fusion) ? fusion.nodes : 0;
+    }
     if (node->op != GGML_OP_CONV_2D && node->op != GGML_OP_MUL_MAT) {
         return 0;
     }
@@ -473,6 +506,8 @@ public:
             case GGML_OP_CONV_2D: return convolve(*kernels, *params, out);
             case GGML_OP_FLASH_ATTN_EXT: return attend(*kernels, *params, out);
             case GGML_OP_GROUP_NORM: return normalise(*kernels, *params, out);
+            case GGML_OP_NORM: return normalise_rows(*kernels, *params, out);
+            case GGML_OP_UNARY: return activate(*kernels, *params, out);
             case GGML_OP_ADD:
             case GGML_OP_MUL: return apply_constants(*kernels, *params, out) || combine(*kernels, *params, out);
             case GGML_OP_REPEAT: return repeat(*kernels, *params, out);

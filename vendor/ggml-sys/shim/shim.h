@@ -272,6 +272,7 @@ typedef struct {
     const float* constants;  // added: one for each output channel or feature; or null
     const float* addend;     // added: laid out as the result; or null
     float negative_slope;    // factor of what is negative then: 0 is a ReLU, 1 changes nothing
+    bool has_gelu;           // GELU then
 } atelier_epilogue;
 
 // out[i][j] = sum over k of activations[i][k] * weights[j][k]
@@ -341,12 +342,26 @@ typedef struct {
     void (*activate)(int count, float* to, const float* from);
 } atelier_group_norm;
 
+// Rows side by side, each normalised by itself.
+typedef struct {
+    const float* from;
+    float* to;  // may be `from`
+    size_t rows;
+    size_t length;
+    float epsilon;
+    const float* factors;  // one for each place in a row; or null
+    const float* terms;    // likewise, added then
+} atelier_layer_norm;
+
 // ATELIER_OK, ATELIER_NO_MEMORY, or ATELIER_ABORTED; the latter two end the graph.
 typedef struct {
     atelier_status (*multiply)(const atelier_product* product, size_t index, size_t count);
     atelier_status (*convolve)(const atelier_convolution* convolution, size_t index, size_t count);
     atelier_status (*attend)(const atelier_attention* attention, size_t index, size_t count);
     atelier_status (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
+    atelier_status (*normalise_rows)(const atelier_layer_norm* norm, size_t index, size_t count);
+    // GELU in its form with a hyperbolic tangent; `to` may be `from`
+    atelier_status (*gelu)(const float* from, size_t count, float* to);
     // to[i] = from[i] + constant, or from[i] * constant
     atelier_status (*apply_constant)(bool multiplies, const float* from, size_t count, float constant, float* to);
     // to[i] = from[i] + other[i], or from[i] * other[i]; `to` may be `from` or `other`

@@ -598,6 +598,7 @@ pub struct atelier_epilogue {
     pub constants: *const f32,
     pub addend: *const f32,
     pub negative_slope: f32,
+    pub has_gelu: bool,
 }
 
 /// Product of matrices.
@@ -674,6 +675,19 @@ pub struct atelier_group_norm {
     pub activate: Option<unsafe extern "C" fn(count: c_int, to: *mut f32, from: *const f32)>,
 }
 
+/// Normalisation of rows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_layer_norm {
+    pub from: *const f32,
+    pub to: *mut f32,
+    pub rows: usize,
+    pub length: usize,
+    pub epsilon: f32,
+    pub factors: *const f32,
+    pub terms: *const f32,
+}
+
 /// Kernels of the processor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -682,6 +696,8 @@ pub struct atelier_cpu_kernels {
     pub convolve: unsafe extern "C" fn(convolution: *const atelier_convolution, index: usize, count: usize) -> atelier_status,
     pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize) -> atelier_status,
     pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize) -> atelier_status,
+    pub normalise_rows: unsafe extern "C" fn(norm: *const atelier_layer_norm, index: usize, count: usize) -> atelier_status,
+    pub gelu: unsafe extern "C" fn(from: *const f32, count: usize, to: *mut f32) -> atelier_status,
     pub apply_constant:
         unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status,
     pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) -> atelier_status,

@@ -11,13 +11,14 @@ use atelier_core::time::WeightType;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::int8::{self, Format, Int8Level, Int8Product};
-use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
+use atelier_kernels::planes::{GroupNorm, LayerNorm, Operation, apply_constant, combine, gelu, group_norm, layer_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values};
 use ggml_sys::{
     ATELIER_ABORTED, ATELIER_FORMAT_Q4_0, ATELIER_FORMAT_Q4_K, ATELIER_FORMAT_Q5_0, ATELIER_FORMAT_Q5_K, ATELIER_FORMAT_Q6_K,
     ATELIER_FORMAT_Q8_0, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
-    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
+    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_layer_norm, atelier_product, atelier_rows,
+    atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -33,6 +34,8 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     convolve: convolve_image,
     attend: attend_heads,
     normalise: normalise_groups,
+    normalise_rows,
+    gelu: gelu_of_values,
     apply_constant: apply_row_constant,
     combine: combine_values,
     spread: spread_values,
@@ -152,8 +155,8 @@ fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
 }
 
 fn epilogue(raw: atelier_epilogue) -> Epilogue {
-    let atelier_epilogue { constants, addend, negative_slope } = raw;
-    Epilogue { constants, addend, negative_slope }
+    let atelier_epilogue { constants, addend, negative_slope, has_gelu } = raw;
+    Epilogue { constants, addend, negative_slope, has_gelu }
 }
 
 /// Computes a part with the chosen functions. Where there are none, or one of them panics, the
@@ -240,6 +243,20 @@ unsafe extern "C" fn normalise_groups(norm: *const atelier_group_norm, index: us
     let norm = GroupNorm { from, to, group_size, total, epsilon, channel_size, row_size, factors, terms, activate };
     // SAFETY: see above.
     computed(|kernels| unsafe { group_norm(kernels, &norm, Thread { index, count }) })
+}
+
+unsafe extern "C" fn normalise_rows(norm: *const atelier_layer_norm, index: usize, count: usize) -> atelier_status {
+    // SAFETY: see above.
+    let Some(raw) = (unsafe { norm.as_ref() }) else { return ATELIER_ABORTED };
+    let &atelier_layer_norm { from, to, rows, length, epsilon, factors, terms } = raw;
+    let norm = LayerNorm { from, to, rows, length, epsilon, factors, terms };
+    // SAFETY: see above.
+    computed(|kernels| unsafe { layer_norm(kernels, &norm, Thread { index, count }) })
+}
+
+unsafe extern "C" fn gelu_of_values(from: *const f32, count: usize, to: *mut f32) -> atelier_status {
+    // SAFETY: see above.
+    computed(|kernels| unsafe { gelu(kernels, from, count, to) })
 }
 
 unsafe extern "C" fn apply_row_constant(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status {

@@ -1,6 +1,7 @@
 //! Plain loops in f64, and what the tests compare with them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use atelier_kernels::planes::gelu;
 use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values};
 
 /// The levels of this processor.
@@ -144,6 +145,7 @@ pub(crate) struct EpilogueOf<'a> {
     pub(crate) constants: Option<&'a [f32]>,
     pub(crate) addend: Option<&'a [f32]>,
     pub(crate) negative_slope: f32,
+    pub(crate) has_gelu: bool,
 }
 
 impl<'a> EpilogueOf<'a> {
@@ -152,7 +154,8 @@ impl<'a> EpilogueOf<'a> {
         let mut all = Vec::new();
         for constants in [None, Some(constants)] {
             for addend in [None, Some(addend)] {
-                all.extend([1.0, 0.0, 0.2].map(|negative_slope| Self { constants, addend, negative_slope }));
+                all.extend([1.0, 0.0, 0.2].map(|negative_slope| Self { constants, addend, negative_slope, has_gelu: false }));
+                all.push(Self { constants, addend, negative_slope: 1.0, has_gelu: true });
             }
         }
         all
@@ -160,14 +163,23 @@ impl<'a> EpilogueOf<'a> {
 
     pub(crate) fn pointers(&self) -> Epilogue {
         let pointer = |values: Option<&[f32]>| values.map_or(std::ptr::null(), <[f32]>::as_ptr);
-        Epilogue { constants: pointer(self.constants), addend: pointer(self.addend), negative_slope: self.negative_slope }
+        Epilogue {
+            constants: pointer(self.constants),
+            addend: pointer(self.addend),
+            negative_slope: self.negative_slope,
+            has_gelu: self.has_gelu,
+        }
     }
 
     /// What becomes of a sum at `index` of the result, to which constant `constant` belongs.
-    pub(crate) fn value(&self, sum: f32, constant: usize, index: usize) -> f32 {
+    pub(crate) fn value(&self, kernels: &Kernels, sum: f32, constant: usize, index: usize) -> f32 {
         let sum = sum + self.constants.map_or(0.0, |values| values[constant]);
         let sum = sum + self.addend.map_or(0.0, |values| values[index]);
-        if sum < 0.0 { sum * self.negative_slope } else { sum }
+        let mut value = if sum < 0.0 { sum * self.negative_slope } else { sum };
+        if self.has_gelu {
+            unsafe { gelu(kernels, &raw const value, 1, &raw mut value) };
+        }
+        value
     }
 }
 
