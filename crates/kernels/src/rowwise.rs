@@ -62,22 +62,47 @@ unsafe fn reduce<S: Simd>(vector: S::Vector, start: f32, combine: fn(f32, f32) -
     lanes.into_iter().fold(start, combine)
 }
 
-/// `to[i] = from[i] * factor + offset`; `to` may be `from`. Plain loops: the compiler makes vectors
-/// of the enabled instruction set of them.
+/// `to[i] = compute([from[0][i], from[1][i], ...])`; `to` may be one of those that are read. The
+/// compiler makes vectors of the enabled instruction set of it, also then: of a block all is read
+/// before anything is written, so it need not ask whether they overlap, where it would go value by
+/// value.
+///
+/// # Safety
+/// All are valid for `count` values, and `to` is equal to each of the others or apart.
+#[inline(always)]
+unsafe fn each<const N: usize>(from: [*const f32; N], count: usize, to: *mut f32, compute: impl Fn([f32; N]) -> f32) {
+    /// Values of one of the widest registers.
+    const BLOCK: usize = 16;
+    let whole = count - count % BLOCK;
+    // SAFETY: below `count`.
+    unsafe {
+        for at in (0..whole).step_by(BLOCK) {
+            let read = from.map(|from| from.add(at).cast::<[f32; BLOCK]>().read_unaligned());
+            let mut written = [0.0; BLOCK];
+            for (i, value) in written.iter_mut().enumerate() {
+                *value = compute(std::array::from_fn(|which| read[which][i]));
+            }
+            to.add(at).cast::<[f32; BLOCK]>().write_unaligned(written);
+        }
+        for at in whole..count {
+            *to.add(at) = compute(from.map(|from| *from.add(at)));
+        }
+    }
+}
+
+/// `to[i] = from[i] * factor + offset`; `to` may be `from`.
 ///
 /// # Safety
 /// Both are valid for `count` values and equal or apart.
 #[inline(always)]
 pub(crate) unsafe fn scale_and_offset(from: *const f32, count: usize, factor: f32, offset: f32, to: *mut f32) {
-    for i in 0..count {
-        // SAFETY: below `count`.
-        unsafe { *to.add(i) = *from.add(i) * factor + offset };
-    }
+    // SAFETY: as the caller promises.
+    unsafe { each([from], count, to, |[value]| value * factor + offset) };
 }
 
 /// Multiplies the negative ones of `count` values by `slope`; what is no number becomes 0. The
-/// arithmetic of ggml's `relu` and `leaky_relu` (`vec.h`), which adds both halves. A plain loop, as
-/// above.
+/// arithmetic of ggml's `relu` and `leaky_relu` (`vec.h`), which adds both halves. A plain loop, of
+/// which the compiler makes vectors: there is one pointer.
 ///
 /// # Safety
 /// `values` is valid for `count` values.
@@ -122,25 +147,22 @@ pub(crate) unsafe fn gelu<S: Simd>(from: *const f32, count: usize, to: *mut f32)
                 let power = powers.as_mut_ptr().add(at);
                 S::store(power, exp::<S>(S::load(power)));
             }
-            for (i, &power) in powers.iter().enumerate().take(length) {
-                let value = *from.add(i);
+            each([from, powers.as_ptr()], length, to, |[value, power]| {
                 let part = if value < 0.0 { power } else { 1.0 };
-                *to.add(i) = if value <= LOWEST { 0.0 } else { value * (part / (1.0 + power)) };
-            }
+                if value <= LOWEST { 0.0 } else { value * (part / (1.0 + power)) }
+            });
         }
     }
 }
 
-/// `to[i] = combine(from[i], other[i])`; `to` may be `from` or `other`. A plain loop, as above.
+/// `to[i] = combine(from[i], other[i])`; `to` may be `from` or `other`.
 ///
 /// # Safety
 /// All are valid for `count` values and equal or apart.
 #[inline(always)]
 pub(crate) unsafe fn combine(from: *const f32, other: *const f32, count: usize, to: *mut f32, combine: impl Fn(f32, f32) -> f32) {
-    for i in 0..count {
-        // SAFETY: below `count`.
-        unsafe { *to.add(i) = combine(*from.add(i), *other.add(i)) };
-    }
+    // SAFETY: as the caller promises.
+    unsafe { each([from, other], count, to, |[value, other]| combine(value, other)) };
 }
 
 /// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial
