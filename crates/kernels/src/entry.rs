@@ -100,6 +100,11 @@ macro_rules! entries {
             unsafe { crate::rowwise::combine(from, other, count, to, |a, b| a * b) }
         }
         #[$attribute]
+        unsafe fn add_product(from: *const f32, factors: *const f32, addend: *const f32, count: usize, to: *mut f32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::rowwise::add_product(from, factors, addend, count, to) }
+        }
+        #[$attribute]
         unsafe fn sums(from: *const f32, count: usize, centre: f32) -> (f32, f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::sums(from, count, centre) }
@@ -131,6 +136,7 @@ macro_rules! entries {
             gelu,
             add,
             multiply,
+            add_product,
             sums,
         };
     };

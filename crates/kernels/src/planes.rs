@@ -144,6 +144,44 @@ pub unsafe fn layer_norm(kernels: &Kernels, norm: &LayerNorm, thread: Thread) {
     }
 }
 
+/// Rows of products, added to others.
+#[derive(Clone, Copy, Debug)]
+pub struct Modulation {
+    /// `rows` rows of `length` values, side by side.
+    pub from: *const f32,
+    /// Of each place in a row, multiplied with `from`.
+    pub factors: *const f32,
+    /// As `from`, added to the products.
+    pub addend: *const f32,
+    /// Of each place in a row, added then; null for none.
+    pub terms: *const f32,
+    /// As `from`; may be that or the addend.
+    pub to: *mut f32,
+    /// Number of rows.
+    pub rows: usize,
+    /// Values of a row.
+    pub length: usize,
+}
+
+/// `to = addend + from * factors + terms`, rounded after each step; threads divide the rows.
+///
+/// # Safety
+/// All are valid for the sizes named, `to` is equal to each of the others or apart, and no two
+/// threads have the same index.
+pub unsafe fn modulate(kernels: &Kernels, modulation: &Modulation, thread: Thread) {
+    let &Modulation { from, factors, addend, terms, to, rows, length } = modulation;
+    for start in gemm::share(rows, 1, thread).map(|row| row * length) {
+        // SAFETY: part of what the caller promises.
+        unsafe {
+            let to = to.add(start);
+            (kernels.add_product)(from.add(start), factors, addend.add(start), length, to);
+            if !terms.is_null() {
+                (kernels.add)(to, terms, length, to);
+            }
+        }
+    }
+}
+
 /// Mean and variance in one pass: those of chunks, combined (Chan, Golub and `LeVeque`, 1979).
 ///
 /// # Safety

@@ -165,6 +165,16 @@ pub(crate) unsafe fn combine(from: *const f32, other: *const f32, count: usize, 
     unsafe { each([from, other], count, to, |[value, other]| combine(value, other)) };
 }
 
+/// `to[i] = addend[i] + from[i] * factors[i]`, rounded twice; `to` may be one of those.
+///
+/// # Safety
+/// All are valid for `count` values and equal or apart.
+#[inline(always)]
+pub(crate) unsafe fn add_product(from: *const f32, factors: *const f32, addend: *const f32, count: usize, to: *mut f32) {
+    // SAFETY: as the caller promises.
+    unsafe { each([from, factors, addend], count, to, |[value, factor, addend]| addend + value * factor) };
+}
+
 /// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial
 /// sums.
 ///

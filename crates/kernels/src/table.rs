@@ -110,6 +110,8 @@ pub struct Kernels {
     pub(crate) add: unsafe fn(from: *const f32, other: *const f32, count: usize, to: *mut f32),
     /// `to[i] = from[i] * other[i]`
     pub(crate) multiply: unsafe fn(from: *const f32, other: *const f32, count: usize, to: *mut f32),
+    /// `to[i] = addend[i] + from[i] * factors[i]`
+    pub(crate) add_product: unsafe fn(from: *const f32, factors: *const f32, addend: *const f32, count: usize, to: *mut f32),
     /// Sum of `count` values, and of the squares of their differences from `centre`.
     pub(crate) sums: unsafe fn(from: *const f32, count: usize, centre: f32) -> (f32, f32),
 }

@@ -4,7 +4,9 @@
 
 mod reference;
 
-use atelier_kernels::planes::{GroupNorm, LayerNorm, Operation, apply_constant, combine, gelu, group_norm, layer_norm, spread, transpose};
+use atelier_kernels::planes::{
+    GroupNorm, LayerNorm, Modulation, Operation, apply_constant, combine, gelu, group_norm, layer_norm, modulate, spread, transpose,
+};
 use reference::{Shared, levels, numbers, on_threads};
 
 #[test]
@@ -138,6 +140,49 @@ fn layer_norms() {
                 *value += terms[at % length];
             }
             assert_eq!(run(factors.as_ptr(), terms.as_ptr(), true), wanted, "{what}, multiplied and added");
+        }
+    }
+}
+
+#[test]
+fn modulations_are_the_same_as_step_by_step() {
+    for (level, kernels) in levels() {
+        for (length, rows) in [(1, 5), (16, 3), (37, 8), (1280, 7)] {
+            let (from, addend) = (numbers(length * rows, 22), numbers(length * rows, 23));
+            let (factors, terms) = (numbers(length, 24), numbers(length, 25));
+            for has_terms in [false, true] {
+                let wanted: Vec<f32> = (0..from.len())
+                    .map(|at| {
+                        let product = from[at] * factors[at % length];
+                        let sum = addend[at] + product;
+                        if has_terms { sum + terms[at % length] } else { sum }
+                    })
+                    .collect();
+                // A place of its own, that of the factor, that of the addend, and one tensor for both.
+                for place in 0..4 {
+                    let mut memory = [from.clone(), addend.clone(), vec![f32::NAN; from.len()]];
+                    let [at_from, at_addend, at_new] = memory.each_mut().map(|values| Shared(values.as_mut_ptr()));
+                    let to = [at_new, at_from, at_addend, at_from][place];
+                    let added = if place == 3 { at_from } else { at_addend };
+                    let (by, then) = (Shared(factors.as_ptr().cast_mut()), Shared(terms.as_ptr().cast_mut()));
+                    on_threads(3, |thread| {
+                        let terms = if has_terms { then.get().cast_const() } else { std::ptr::null() };
+                        let (from, factors, addend, to) = (at_from.get(), by.get(), added.get(), to.get());
+                        let modulation = Modulation { from, factors, addend, terms, to, rows, length };
+                        unsafe { modulate(kernels, &modulation, thread) };
+                    });
+                    let got = &memory[[2, 0, 1, 0][place]];
+                    if place < 3 {
+                        assert_eq!(*got, wanted, "{level:?}, {rows} rows of {length}, place {place}");
+                        continue;
+                    }
+                    for (at, (got, value)) in got.iter().zip(&from).enumerate() {
+                        let sum = value + value * factors[at % length];
+                        let wanted = if has_terms { sum + terms[at % length] } else { sum };
+                        assert!((got - wanted).abs() == 0.0, "{level:?}, {rows} rows of {length}, in place of itself");
+                    }
+                }
+            }
         }
     }
 }

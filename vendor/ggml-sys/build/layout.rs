@@ -165,9 +165,22 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ),
     ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon", "channel_size", "row_size", "factors", "terms", "activate"]),
     ("atelier_layer_norm", &["from", "to", "rows", "length", "epsilon", "factors", "terms"]),
+    ("atelier_modulation", &["from", "factors", "addend", "terms", "to", "rows", "length"]),
     (
         "atelier_cpu_kernels",
-        &["multiply", "convolve", "attend", "normalise", "normalise_rows", "gelu", "apply_constant", "combine", "spread", "transpose"],
+        &[
+            "multiply",
+            "convolve",
+            "attend",
+            "normalise",
+            "normalise_rows",
+            "modulate",
+            "gelu",
+            "apply_constant",
+            "combine",
+            "spread",
+            "transpose",
+        ],
     ),
 ];
 

@@ -1,7 +1,8 @@
 // Finds operations that can be done with the one before them.
 //
-// Only operations in place are taken: what they leave in memory is the same whether each is computed by itself or all are at once, whoever reads it
-// later. Where the allocator gave an operation a place of its own, it stays an operation of its own.
+// Operations in place are taken: what they leave in memory is the same whether each is computed by itself or all are at once, whoever reads it
+// later. Where the allocator gave an operation a place of its own, it stays an operation of its own; but a product that one sum alone reads, which is
+// then not written at all.
 #include "cpu_fusion.h"
 
 #include <algorithm>
@@ -11,6 +12,14 @@
 namespace atelier {
 
 namespace {
+
+// The next node that computes something; the number of nodes where there is none.
+int next_of(const ggml_cgraph* graph, int index) {
+    do {
+        ++index;
+    } while (index < graph->n_nodes && ggml_op_is_empty(graph->nodes[index]->op));
+    return index;
+}
 
 // Walks the nodes after one whose result may be changed in place.
 class Follower {
@@ -44,9 +53,7 @@ private:
         if (is_over_) {
             return;
         }
-        do {
-            ++end_;
-        } while (end_ < graph_->n_nodes && ggml_op_is_empty(graph_->nodes[end_]->op));
+        end_     = next_of(graph_, end_);
         is_over_ = end_ >= graph_->n_nodes || (graph_->nodes[end_]->flags & GGML_TENSOR_FLAG_COMPUTE) == 0 || !is_result(graph_->nodes[end_]);
     }
 
@@ -148,6 +155,49 @@ NormFusion fusion_of_norm(const ggml_cgraph* graph, int index) {
     return fusion;
 }
 
+ModulationFusion fusion_of_modulation(const ggml_cgraph* graph, int index) {
+    const ggml_tensor* product = graph->nodes[index];
+    const ggml_tensor* from    = product->src[0];
+    const ggml_tensor* factors = product->src[1];
+    const int next             = next_of(graph, index);
+    // One in place would have changed what others may read.
+    if (next >= graph->n_nodes || product->view_src != nullptr || (product->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 ||
+        ggml_node_get_use_count(graph, index) != 1) {
+        return {};
+    }
+    const ggml_tensor* sum = graph->nodes[next];
+    if (sum->op != GGML_OP_ADD || (sum->flags & GGML_TENSOR_FLAG_COMPUTE) == 0 || (sum->src[0] != product && sum->src[1] != product)) {
+        return {};
+    }
+    ModulationFusion fusion;
+    fusion.sum    = sum;
+    fusion.addend = sum->src[sum->src[0] == product ? 1 : 0];
+    for (const ggml_tensor* tensor : {from, product, fusion.addend, sum}) {
+        if (tensor->type != GGML_TYPE_F32 || !ggml_is_contiguous(tensor) || !ggml_are_same_shape(tensor, product)) {
+            return {};
+        }
+    }
+    // What was read last by the product may lie where the sum goes.
+    for (const ggml_tensor* tensor : {from, fusion.addend}) {
+        if (tensor->data != sum->data && overlaps(tensor, sum)) {
+            return {};
+        }
+    }
+    if (factors->type != GGML_TYPE_F32 || !ggml_is_contiguous(factors) || factors->ne[0] != product->ne[0] ||
+        ggml_nelements(factors) != factors->ne[0] || overlaps(factors, sum)) {
+        return {};
+    }
+    Follower follower(graph, next);
+    if (const ggml_tensor* terms = other_operand(follower, GGML_OP_ADD)) {
+        fusion.terms = constants_of(terms, follower, 0);
+        if (fusion.terms != nullptr) {
+            follower.take();
+        }
+    }
+    fusion.nodes = next - index + follower.taken();
+    return fusion;
+}
+
 const ggml_tensor* only_reader(const ggml_cgraph* graph, int index, int nodes) {
     const int last = index + nodes;
     for (int i = index; i <= last; ++i) {
@@ -157,10 +207,7 @@ const ggml_tensor* only_reader(const ggml_cgraph* graph, int index, int nodes) {
             return nullptr;
         }
     }
-    int reader = last + 1;
-    while (reader < graph->n_nodes && ggml_op_is_empty(graph->nodes[reader]->op)) {
-        ++reader;
-    }
+    const int reader = next_of(graph, last);
     if (reader >= graph->n_nodes) {
         return nullptr;
     }

@@ -1,4 +1,5 @@
-// The operations that follow a node of a graph and change its result where it lies, so that a kernel can do them before the result leaves the caches.
+// The operations that follow a node of a graph and change its result where it lies, or alone read it, so that a kernel can do them before the result
+// leaves the caches.
 #pragma once
 
 #include "ggml.h"
@@ -27,6 +28,16 @@ struct NormFusion {
 };
 
 NormFusion fusion_of_norm(const ggml_cgraph* graph, int index);
+
+// From a product with one factor for each place in a row on: a sum that alone reads it, and terms of places, as the engine modulates and gates.
+struct ModulationFusion {
+    const ggml_tensor* addend = nullptr;
+    const ggml_tensor* sum    = nullptr;
+    const float* terms        = nullptr;
+    int nodes                 = 0;
+};
+
+ModulationFusion fusion_of_modulation(const ggml_cgraph* graph, int index);
 
 // The node that alone reads the result of a node with the `nodes` after it that are done with it; null where there are others, or none yet.
 const ggml_tensor* only_reader(const ggml_cgraph* graph, int index, int nodes);

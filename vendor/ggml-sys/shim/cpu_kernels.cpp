@@ -334,6 +334,23 @@ bool normalise_rows(const atelier_cpu_kernels& kernels, const ggml_compute_param
     return true;
 }
 
+// A product with one factor for each place in a row, with the sum that follows it.
+bool modulate(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* product, const ModulationFusion& fusion) {
+    if (product->ne[0] < MIN_RUN) {
+        return false;
+    }
+    atelier_modulation modulation = {};
+    modulation.from               = floats_at(product->src[0], 0, 0, 0);
+    modulation.factors            = floats_at(product->src[1], 0, 0, 0);
+    modulation.addend             = floats_at(fusion.addend, 0, 0, 0);
+    modulation.terms              = fusion.terms;
+    modulation.to                 = floats_at(fusion.sum, 0, 0, 0);
+    modulation.rows               = ggml_nrows(product);
+    modulation.length             = product->ne[0];
+    check_done(kernels.modulate(&modulation, params.ith, params.nth));
+    return true;
+}
+
 // GELU, for which ggml looks up each value in a table.
 bool activate(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
     const ggml_tensor* from = out->src[0];
@@ -442,6 +459,10 @@ int compute_fused(const atelier_cpu_kernels& kernels, const ggml_compute_params&
     if (node->op == GGML_OP_NORM) {
         const NormFusion fusion = fusion_of_norm(graph, index);
         return fusion.nodes > 0 && normalise_rows(kernels, params, node, fusion) ? fusion.nodes : 0;
+    }
+    if (node->op == GGML_OP_MUL) {
+        const ModulationFusion fusion = fusion_of_modulation(graph, index);
+        return fusion.nodes > 0 && modulate(kernels, params, node, fusion) ? fusion.nodes : 0;
     }
     if (node->op != GGML_OP_CONV_2D && node->op != GGML_OP_MUL_MAT) {
         return 0;

@@ -353,6 +353,17 @@ typedef struct {
     const float* terms;    // likewise, added then
 } atelier_layer_norm;
 
+// to = addend + from * factors + terms, for rows side by side
+typedef struct {
+    const float* from;
+    const float* factors;  // one for each place in a row
+    const float* addend;
+    const float* terms;  // as the factors; or null
+    float* to;           // may be `from` or `addend`
+    size_t rows;
+    size_t length;
+} atelier_modulation;
+
 // ATELIER_OK, ATELIER_NO_MEMORY, or ATELIER_ABORTED; the latter two end the graph.
 typedef struct {
     atelier_status (*multiply)(const atelier_product* product, size_t index, size_t count);
@@ -360,6 +371,7 @@ typedef struct {
     atelier_status (*attend)(const atelier_attention* attention, size_t index, size_t count);
     atelier_status (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
     atelier_status (*normalise_rows)(const atelier_layer_norm* norm, size_t index, size_t count);
+    atelier_status (*modulate)(const atelier_modulation* modulation, size_t index, size_t count);
     // GELU in its form with a hyperbolic tangent; `to` may be `from`
     atelier_status (*gelu)(const float* from, size_t count, float* to);
     // to[i] = from[i] + constant, or from[i] * constant

@@ -688,6 +688,19 @@ pub struct atelier_layer_norm {
     pub terms: *const f32,
 }
 
+/// Sum of rows and of the product of others with factors of places.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_modulation {
+    pub from: *const f32,
+    pub factors: *const f32,
+    pub addend: *const f32,
+    pub terms: *const f32,
+    pub to: *mut f32,
+    pub rows: usize,
+    pub length: usize,
+}
+
 /// Kernels of the processor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -697,6 +710,7 @@ pub struct atelier_cpu_kernels {
     pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize) -> atelier_status,
     pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize) -> atelier_status,
     pub normalise_rows: unsafe extern "C" fn(norm: *const atelier_layer_norm, index: usize, count: usize) -> atelier_status,
+    pub modulate: unsafe extern "C" fn(modulation: *const atelier_modulation, index: usize, count: usize) -> atelier_status,
     pub gelu: unsafe extern "C" fn(from: *const f32, count: usize, to: *mut f32) -> atelier_status,
     pub apply_constant:
         unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status,

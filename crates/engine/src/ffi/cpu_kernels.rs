@@ -11,14 +11,16 @@ use atelier_core::time::WeightType;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::int8::{self, Format, Int8Level, Int8Product};
-use atelier_kernels::planes::{GroupNorm, LayerNorm, Operation, apply_constant, combine, gelu, group_norm, layer_norm, spread, transpose};
+use atelier_kernels::planes::{
+    GroupNorm, LayerNorm, Modulation, Operation, apply_constant, combine, gelu, group_norm, layer_norm, modulate, spread, transpose,
+};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values};
 use ggml_sys::{
     ATELIER_ABORTED, ATELIER_FORMAT_Q4_0, ATELIER_FORMAT_Q4_K, ATELIER_FORMAT_Q5_0, ATELIER_FORMAT_Q5_K, ATELIER_FORMAT_Q6_K,
     ATELIER_FORMAT_Q8_0, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
-    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_layer_norm, atelier_product, atelier_rows,
-    atelier_status,
+    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_layer_norm, atelier_modulation,
+    atelier_product, atelier_rows, atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -35,6 +37,7 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     attend: attend_heads,
     normalise: normalise_groups,
     normalise_rows,
+    modulate: modulate_rows,
     gelu: gelu_of_values,
     apply_constant: apply_row_constant,
     combine: combine_values,
@@ -252,6 +255,15 @@ unsafe extern "C" fn normalise_rows(norm: *const atelier_layer_norm, index: usiz
     let norm = LayerNorm { from, to, rows, length, epsilon, factors, terms };
     // SAFETY: see above.
     computed(|kernels| unsafe { layer_norm(kernels, &norm, Thread { index, count }) })
+}
+
+unsafe extern "C" fn modulate_rows(modulation: *const atelier_modulation, index: usize, count: usize) -> atelier_status {
+    // SAFETY: see above.
+    let Some(raw) = (unsafe { modulation.as_ref() }) else { return ATELIER_ABORTED };
+    let &atelier_modulation { from, factors, addend, terms, to, rows, length } = raw;
+    let modulation = Modulation { from, factors, addend, terms, to, rows, length };
+    // SAFETY: see above.
+    computed(|kernels| unsafe { modulate(kernels, &modulation, Thread { index, count }) })
 }
 
 unsafe extern "C" fn gelu_of_values(from: *const f32, count: usize, to: *mut f32) -> atelier_status {
