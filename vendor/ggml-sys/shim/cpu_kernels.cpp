@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <numeric>
 
@@ -431,6 +432,49 @@ bool copy_permuted(const atelier_cpu_kernels& kernels, const ggml_compute_params
     return true;
 }
 
+// One tensor after the other along an axis. ggml copies value by value, and with one thread where there is one plane.
+bool concatenate(const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* first  = out->src[0];
+    const ggml_tensor* second = out->src[1];
+    const int32_t axis        = ggml_get_op_params_i32(out, 0);
+    if (!is_f32_contiguous(out) || !has_f32_rows(first) || !has_f32_rows(second)) {
+        return false;
+    }
+    if (ggml_is_contiguous(first) && ggml_is_contiguous(second)) {
+        // Values of each that follow one another, in turn.
+        const auto values_of = [=](const ggml_tensor* tensor) {
+            return std::accumulate(tensor->ne, tensor->ne + axis + 1, int64_t{1}, std::multiplies<int64_t>());
+        };
+        const int64_t a   = values_of(first);
+        const int64_t b   = values_of(second);
+        auto [begin, end] = share_of(ggml_nelements(out), params);
+        while (begin < end) {
+            const int64_t turn  = begin / (a + b);
+            const int64_t at    = begin % (a + b);
+            const bool is_first = at < a;
+            const int64_t count = std::min((is_first ? a : a + b) - at, end - begin);
+            const float* from   = is_first ? floats_at(first, 0, 0, 0) + turn * a + at : floats_at(second, 0, 0, 0) + turn * b + at - a;
+            std::memcpy(floats_at(out, 0, 0, 0) + begin, from, count * sizeof(float));
+            begin += count;
+        }
+        return true;
+    }
+    const auto [begin, end] = share_of(ggml_nrows(out), params);
+    for (int64_t row = begin; row < end; ++row) {
+        int64_t at[GGML_MAX_DIMS] = {0, row % out->ne[1], row / out->ne[1] % out->ne[2], row / out->ne[1] / out->ne[2]};
+        float* to                 = floats_at(out, at[1], at[2], at[3]);
+        if (axis == 0) {
+            std::memcpy(to, floats_at(first, at[1], at[2], at[3]), first->ne[0] * sizeof(float));
+            std::memcpy(to + first->ne[0], floats_at(second, at[1], at[2], at[3]), second->ne[0] * sizeof(float));
+            continue;
+        }
+        const bool is_first = at[axis] < first->ne[axis];
+        at[axis] -= is_first ? 0 : first->ne[axis];
+        std::memcpy(to, floats_at(is_first ? first : second, at[1], at[2], at[3]), out->ne[0] * sizeof(float));
+    }
+    return true;
+}
+
 // Enlargement by whole factors without interpolation.
 bool enlarge(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
     const ggml_tensor* from = out->src[0];
@@ -532,6 +576,7 @@ public:
             case GGML_OP_ADD:
             case GGML_OP_MUL: return apply_constants(*kernels, *params, out) || combine(*kernels, *params, out);
             case GGML_OP_REPEAT: return repeat(*kernels, *params, out);
+            case GGML_OP_CONCAT: return concatenate(*params, out);
             case GGML_OP_CONT: return copy_permuted(*kernels, *params, out);
             case GGML_OP_UPSCALE: return enlarge(*kernels, *params, out);
             default: return false;
