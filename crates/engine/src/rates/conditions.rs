@@ -29,9 +29,9 @@ impl ModelKey {
     }
 }
 
-/// Version of how rates are measured: another for other samples, or another way to time them. Rates
-/// of an earlier one are measured again.
-const MEASUREMENT_VERSION: u32 = 2;
+/// Version of how rates are measured: another for other samples, another way to time them, or
+/// kernels that are much quicker. Rates of an earlier one are measured again.
+const MEASUREMENT_VERSION: u32 = 3;
 
 /// Everything that rates depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
