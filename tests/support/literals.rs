@@ -231,7 +231,7 @@ pub(crate) fn search_spoken(stream: TokenStream, is_spoken: bool, found: &mut Ve
                 }
             }
             TokenTree::Ident(ident) => {
-                speaks |= (ident == "fn" && is_name(at + 1, SPEAKING)) || (ident == "Display" && is_name(at + 1, &["for"]))
+                speaks |= (ident == "fn" && is_name(at + 1, SPEAKING)) || (ident == "Display" && is_name(at + 1, &["for"]));
             }
             TokenTree::Punct(mark) if mark.as_char() == ';' => (is_test, speaks) = (false, false),
             TokenTree::Literal(literal) if is_spoken && !is_test => {

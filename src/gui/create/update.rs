@@ -303,7 +303,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 } else {
                     context.shared.error = None;
                     add_job(state, recipe, Lane::Interactive, context);
-                    follow(state);
+                    follow(state, context);
                 }
                 context.offer(way.words().1, Offer::CancelNewestJob);
             }

@@ -64,7 +64,8 @@ pub(crate) fn vae_tile(recipe: &Recipe) -> TileSize {
 pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32)) -> bool {
     let tile = vae_tile(recipe);
     let (is_wide, is_high) = (width > tile.width, height > tile.height);
-    (is_wide || is_high) && (is_wide || !recipe.seamless_x) && (is_high || !recipe.seamless_y)
+    let has_seam_in_one_tile = (recipe.seamless_x && !is_wide) || (recipe.seamless_y && !is_high);
+    (is_wide || is_high) && !has_seam_in_one_tile
 }
 
 /// Checks the size of a reference picture for a picture of this size.
