@@ -38,13 +38,13 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
         let weights = pin.weights.clone().unwrap_or_else(|| WeightLocation::Device(runs_on.clone()));
         placement.set(*module, Assignment { runs_on, weights });
     }
-    for (candidate_set, Candidate { slot, .. }) in candidates.iter().zip(chosen) {
+    for (candidate_set, Candidate { slot, brings_budget, .. }) in candidates.iter().zip(chosen) {
         let weights = slot.location.map_or(WeightLocation::Disk, |location| WeightLocation::Device(name(location)));
         placement.set(candidate_set.module, Assignment { runs_on: name(slot.run), weights });
         let Some(capacity) = request.capacities.get(slot.run).filter(|_| slot.cut_bytes.is_some()) else { continue };
         // The engine cuts graphs only within a budget.
         let limit = capacity.limit_bytes(request.budgets);
-        if request.budgets.bytes(&capacity.device) != Some(limit) {
+        if *brings_budget && request.budgets.bytes(&capacity.device) != Some(limit) {
             placement.budgets = placement.budgets.with(&capacity.device.name, budget_gib(limit));
         }
         if candidate_set.module == Module::Diffusion {

@@ -93,7 +93,7 @@ impl Ledger {
         Self { accounts: accounts.collect() }
     }
 
-    /// Adds a module. Without a budget on its device, a cut graph brings one ([`budget_gib`]).
+    /// Adds a module.
     pub(super) fn add(&mut self, needs: &ModuleNeeds, slot: &Slot) {
         if let Some(location) = slot.location.and_then(|location| self.accounts.get_mut(location)) {
             location.is_used = true;
@@ -101,9 +101,6 @@ impl Ledger {
         }
         let Some(account) = self.accounts.get_mut(slot.run) else { return };
         account.is_used = true;
-        if slot.cut_bytes.is_some() {
-            account.limit = account.limit_of_cut;
-        }
         for phase in Phase::ALL {
             let (more, now) = (slot.in_phase(needs, phase), &mut account.running[phase as usize]);
             if phase.side_by_side() {
@@ -112,6 +109,14 @@ impl Ledger {
             } else if more.total_bytes() > now.total_bytes() {
                 *now = more;
             }
+        }
+    }
+
+    /// The device gets the budget that a plan writes where there is none ([`budget_gib`]), within which
+    /// graphs are cut.
+    pub(super) fn bring_budget(&mut self, device: usize) {
+        if let Some(account) = self.accounts.get_mut(device) {
+            account.limit = account.limit_of_cut;
         }
     }
 

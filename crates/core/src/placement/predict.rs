@@ -243,6 +243,11 @@ mod tests {
         assert_eq!(budget(&it("6,te=5"), Module::Llm), Some(38), "and for what has a larger one of its own");
         let least = it("te=0.001");
         assert_eq!(budget(&least, Module::Llm), Some(16), "no less than the largest piece");
+        // Twelve GiB and three tenths, which no budget of hundredths says.
+        let card = capacity("CUDA0", DeviceKind::Gpu, 123);
+        let free = card.free_bytes();
+        let it = predicted("te=cpu", "te=2", &image_model(), &[capacity("CPU", DeviceKind::Cpu, 320), card]);
+        assert_eq!(it.device("CUDA0").unwrap().limit_bytes, free, "all that is free is left to the others");
     }
 
     #[test]

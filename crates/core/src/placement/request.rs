@@ -58,8 +58,8 @@ pub struct PlanRequest<'a> {
     pub needs: &'a Needs,
     /// Assignments that the plan keeps.
     pub pins: &'a Pins,
-    /// Most memory that may be used of devices. A plan may lower a budget to the free memory; it
-    /// never raises one.
+    /// Most memory that may be used of devices and by modules. A plan may lower a device's budget to
+    /// the free memory; it never raises one.
     pub budgets: &'a Budgets,
     /// Modules whose layers are streamed in any case.
     pub stream_layers: ModuleSet,

@@ -62,6 +62,8 @@ const fn cost(module: Module) -> Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) slot: Slot,
+    /// Its graph is cut within a budget of the device, which a plan writes where there is none.
+    pub(super) brings_budget: bool,
     /// [`TIME_UNIT`] for each unit of time, and its order among equally quick ones.
     pub(super) cost: u64,
 }
@@ -90,7 +92,7 @@ pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates
     let best = best_device(request.capacities, request.pins)?;
     let in_use = PRIORITY.into_iter().filter_map(|module| Some((module, request.needs.modules.get(&module)?)));
     let candidates = in_use.map(|(module, needs)| {
-        let candidates = candidates_of(module, needs, request.pins, request.capacities, best)?;
+        let candidates = candidates_of(module, needs, request, best)?;
         Ok(Candidates { module, needs, by_cost: candidates })
     });
     let mut candidates = candidates.collect::<Result<Vec<_>, PlacementError>>()?;
@@ -151,13 +153,8 @@ fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> b
     others.any(|(n, it)| rank(n, it) < rank(capacity, own))
 }
 
-fn candidates_of(
-    module: Module,
-    needs: &ModuleNeeds,
-    pins: &Pins,
-    capacities: &[DeviceCapacity],
-    best: usize,
-) -> Result<Vec<Candidate>, PlacementError> {
+fn candidates_of(module: Module, needs: &ModuleNeeds, request: &PlanRequest<'_>, best: usize) -> Result<Vec<Candidate>, PlacementError> {
+    let PlanRequest { capacities, pins, budgets, .. } = *request;
     let pin = pins.get(&module);
     let pinned_run = pin.and_then(|pin| pin.runs_on.as_ref()).map(|name| find(name, capacities)).transpose()?;
     let pinned_location = match pin.and_then(|pin| pin.weights.as_ref()) {
@@ -167,6 +164,9 @@ fn candidates_of(
     };
     let ram = capacities.iter().position(DeviceCapacity::is_ram);
     let cost = cost(module);
+    // A graph of nothing would need a budget of nothing, which is none.
+    let least = needs.cut_bytes().filter(|bytes| *bytes > 0);
+    let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(true, *compute)).max().unwrap_or(0);
     let mut candidates = Vec::new();
     for (run, capacity) in capacities.iter().enumerate() {
         if pinned_run.map_or(!is_usable(run, capacities, pins), |pinned| pinned != run) {
@@ -186,6 +186,9 @@ fn candidates_of(
             None => vec![Some(run), None],
         };
         locations.extend(ram.filter(|ram| *ram != run && pinned_location.is_none()).map(Some));
+        let is_cut_at = |location: Option<usize>| least.is_some() && can_be_cut(needs, capacities, run, location);
+        // Where its graph can be cut, a module keeps to its own budget.
+        let own = budgets.module_bytes(module, &capacity.device).filter(|own| whole > *own && locations.iter().copied().any(is_cut_at));
         for location in locations {
             let location_cost = match location {
                 Some(location) if location == run => 0,
@@ -193,11 +196,17 @@ fn candidates_of(
                 None => cost.disk,
             };
             let slot = Slot { run, location, cut_bytes: None };
-            candidates.push(Candidate { slot, cost: u64::from(run_cost + location_cost) });
-            // A graph of nothing would need a budget of nothing, which is none.
-            let cut_bytes = needs.cut_bytes().filter(|bytes| *bytes > 0);
-            if cut_bytes.is_some() && can_be_cut(needs, capacities, run, location) {
-                candidates.push(Candidate { slot: Slot { cut_bytes, ..slot }, cost: u64::from(run_cost + cost.pieces) });
+            if own.is_none() {
+                candidates.push(Candidate { slot, brings_budget: false, cost: u64::from(run_cost + location_cost) });
+            }
+            if let Some(least) = least.filter(|_| is_cut_at(location)) {
+                // Its own budget is enough where all of it is left beside the others.
+                let cuts = own.map(|own| (own.max(least), false)).into_iter().chain([(least, true)]);
+                candidates.extend(cuts.map(|(cut_bytes, brings_budget)| Candidate {
+                    slot: Slot { cut_bytes: Some(cut_bytes), ..slot },
+                    brings_budget,
+                    cost: u64::from(run_cost + cost.pieces),
+                }));
             }
         }
     }
@@ -227,6 +236,9 @@ pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<V
 pub(super) fn with(ledger: &Ledger, candidate_set: &Candidates<'_>, candidate: &Candidate) -> Ledger {
     let mut ledger = ledger.clone();
     ledger.add(candidate_set.needs, &candidate.slot);
+    if candidate.brings_budget {
+        ledger.bring_budget(candidate.slot.run);
+    }
     ledger
 }
 

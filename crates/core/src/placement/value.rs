@@ -71,7 +71,7 @@ impl Assignment {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     chosen: [Assignment; Module::ALL.len()],
-    /// Most memory that may be used of each device.
+    /// Most memory that may be used of devices and by modules.
     pub budgets: Budgets,
     /// Modules of whose weights what fits in the budget is kept on the device, the rest copied each
     /// time it is needed.

@@ -153,6 +153,23 @@ fn a_graph_is_cut_where_the_whole_does_not_fit() {
 }
 
 #[test]
+fn a_module_keeps_to_its_own_budget_where_its_graph_can_be_cut() {
+    let budget = |scenario: &Scenario, module: Module| scenario.plan().unwrap().prediction.modules[&module].graph_budget_bytes;
+    let roomy = |budgets: &str| scenario(320, &[240]).with_budgets(budgets);
+    expect(&roomy("te=2"), "all=CUDA0", "te=CPU", "te=2");
+    assert_eq!(budget(&roomy("te=2"), Module::Llm), Some(2 * GIB));
+    expect(&roomy("te=8,vae=1"), "all=CUDA0", "", "te=8,vae=1");
+    expect(&roomy("te=2").pin(Module::Llm, None, Some(WeightLocation::Device("CUDA0".into()))), "all=CUDA0", "", "te=2");
+    // Where the card has less left than that, its budget says so.
+    let mut tight = scenario(320, &[60]);
+    tight.needs.modules.retain(|module, _| *module == Module::Diffusion);
+    expect(&tight.clone().with_budgets("unet=3"), "all=CUDA0", "diffusion=CPU", "diffusion=3");
+    let large = tight.with_budgets("unet=5.8");
+    expect(&large, "all=CUDA0", "diffusion=CPU", "CUDA0=6,diffusion=5.8");
+    assert_eq!(budget(&large, Module::Diffusion), Some(6 * GIB - GIB / 2));
+}
+
+#[test]
 fn a_pin_is_kept_and_the_rest_is_planned_round_it() {
     let location = |name: &str| Some(WeightLocation::Device(name.to_owned()));
     expect(&scenario(320, &[240]).pin(Module::Llm, Some("CPU"), None), "all=CUDA0,te=CPU", "", "");
@@ -352,6 +369,25 @@ proptest! {
                 prop_assert!(peak <= capacity.limit_bytes(&scenario.budgets), "{}: {} of {}", device.name, peak, device.limit_bytes);
                 prop_assert!(peak <= capacity.device.memory_free_bytes);
             }
+        }
+    }
+
+    #[test]
+    fn a_plan_stays_within_budgets_of_modules(
+        scenario in any_scenario(),
+        module in proptest::sample::select(Module::ALL.to_vec()),
+        gib in -3.0..12.0,
+    ) {
+        let scenario = Scenario { budgets: scenario.budgets.clone().with_module(module, gib), ..scenario };
+        let Ok(plan) = scenario.plan() else { return Ok(()) };
+        prop_assert!(plan.prediction.fits());
+        let (Some(needs), Some(it)) = (scenario.needs.modules.get(&module), plan.prediction.modules.get(&module)) else { return Ok(()) };
+        let run = scenario.capacities.iter().find(|capacity| capacity.device.name == it.runs_on).unwrap();
+        let least = needs.cut_bytes().filter(|least| *least > 0 && !scenario.pins.contains_key(&module));
+        if let (Some(least), Some(own)) = (least, plan.placement.budgets.module_bytes(module, &run.device)) {
+            let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(true, *compute)).max().unwrap_or(0);
+            let held = it.graph_budget_bytes.unwrap_or(whole);
+            prop_assert!(held <= own.max(least), "{} of {}", held, own);
         }
     }
 
