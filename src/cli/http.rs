@@ -23,6 +23,8 @@ use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService}
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Most devices without a token that are told of in a run: more are a flood.
+const MAX_TOLD: usize = 10;
 /// Longest wait for the engine to stop at the end.
 pub(super) const END_WITHIN: Duration = Duration::from_secs(10);
 
@@ -114,10 +116,8 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     let mut told = BTreeSet::new();
     while !interrupt.pressed() {
         if has_come.swap(false, Ordering::AcqRel) {
-            for caller in server.guests().asking {
-                if told.insert(caller.address) {
-                    write_message(err, &turned_away(&caller));
-                }
+            for line in not_yet_told(&server.guests().asking, &mut told) {
+                write_message(err, &line);
             }
         }
         // The queue keeps the pictures; nobody else reads these.
@@ -184,6 +184,20 @@ fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(
     lines
 }
 
+/// Lines about those who came without a token and were not told of, and one that ends them.
+fn not_yet_told(asking: &[Caller], told: &mut BTreeSet<IpAddr>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for caller in asking {
+        if told.len() < MAX_TOLD && told.insert(caller.address) {
+            lines.push(turned_away(caller));
+            if told.len() == MAX_TOLD {
+                lines.push("Further devices without a token are refused without a line here.".to_owned());
+            }
+        }
+    }
+    lines
+}
+
 /// That a device came without a token, in a sentence.
 fn turned_away(caller: &Caller) -> String {
     let Caller { address, program } = caller;
@@ -200,6 +214,19 @@ mod tests {
         let told = |program: Option<&str>| turned_away(&Caller { address: [192, 168, 1, 23].into(), program: program.map(str::to_owned) });
         assert!(told(Some("Blender")).starts_with("A device at 192.168.1.23, whose program calls itself \"Blender\", came"));
         assert!(told(None).starts_with("A device at 192.168.1.23 came without a token"));
+    }
+
+    #[test]
+    fn each_device_without_a_token_is_told_once_and_a_flood_of_them_ends() {
+        let device = |last: u8| Caller { address: [10, 0, 0, last].into(), program: None };
+        let mut told = BTreeSet::new();
+        let first = not_yet_told(&[device(1), device(2)], &mut told);
+        assert!(first.len() == 2 && first[1].contains("10.0.0.2"), "{first:?}");
+        assert_eq!(not_yet_told(&[device(2), device(1)], &mut told), Vec::<String>::new());
+        let many: Vec<Caller> = (1..=250).map(device).collect();
+        let rest = not_yet_told(&many, &mut told);
+        assert!(rest.len() == MAX_TOLD - 1 && rest[MAX_TOLD - 2].starts_with("Further devices"), "{rest:?}");
+        assert!(not_yet_told(&many, &mut told).is_empty() && told.len() == MAX_TOLD);
     }
 
     #[test]

@@ -174,6 +174,7 @@ pub fn f16_to_f32(half: u16) -> f32 {
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
 }
+
 /// Values up to the last that is wanted, of the first `count`.
 ///
 /// # Safety

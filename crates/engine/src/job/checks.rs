@@ -55,7 +55,7 @@ pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
 /// Sides of a VAE tile in pixels.
 pub(crate) fn vae_tile(recipe: &Recipe) -> TileSize {
     let TileSize { width, height } = recipe.vae_tile_size.unwrap_or(TileSize::square(TileSize::USUAL_SIDE));
-    TileSize { width: width * PIXELS_OF_LATENT, height: height * PIXELS_OF_LATENT }
+    TileSize { width: width.saturating_mul(PIXELS_OF_LATENT), height: height.saturating_mul(PIXELS_OF_LATENT) }
 }
 
 /// True where a picture of this size in pixels is cut in tiles: where a side is longer than one, and
