@@ -85,6 +85,13 @@ impl State {
         Some(StudioModel { studio: studio.name.clone(), model: same.name.clone() })
     }
 
+    /// True where a model waits to be placed until the studio at this address tells its models. A later
+    /// answer moves nothing: another model may be chosen by then.
+    pub(super) fn is_first_answer_of_placing(&self, address: &StudioAddress) -> bool {
+        let studio = self.kept.at(address).filter(|studio| self.placing.as_ref() == Some(&studio.name));
+        studio.is_some_and(|studio| self.offered_by(studio).is_none())
+    }
+
     /// True where a studio answered when it was asked last.
     pub(crate) fn is_reached(&self, studio: &KeptStudio) -> bool {
         self.models_of(&studio.address).is_some_and(|it| it.answer == Answer::Given)
@@ -251,6 +258,17 @@ mod tests {
         assert_eq!(same(&["Dream", "sdxl"]).as_deref(), Some("Dream"), "the first name comes first");
         assert_eq!(same(&["My own", "SDXL"]).as_deref(), Some("sdxl"));
         assert_eq!((same(&["Drea"]), same(&[])), (None, None));
+    }
+
+    #[test]
+    fn only_the_first_answer_of_the_studio_that_was_chosen_places_a_model() {
+        let mut state = State { placing: Some("1".into()), ..state(2) };
+        let (other, studio) = (address("10.0.0.0"), address("10.0.0.1"));
+        assert!(state.is_first_answer_of_placing(&studio) && !state.is_first_answer_of_placing(&other));
+        state.take_models(&studio, Err(Advice::new("It is off.", "Switch it on.")));
+        assert!(state.is_first_answer_of_placing(&studio), "it has told no models yet");
+        state.take_models(&studio, Ok(dream()));
+        assert!(!state.is_first_answer_of_placing(&studio));
     }
 
     #[test]

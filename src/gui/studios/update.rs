@@ -226,9 +226,12 @@ fn apply_answer(state: &mut State, address: &StudioAddress, asked: StudioAnswer,
         }
         None => address.clone(),
     };
+    let is_awaited = state.is_first_answer_of_placing(&address);
     state.take_models(&address, models);
     follow_defaults(state, context);
-    place(state, context);
+    if is_awaited {
+        place(state, context);
+    }
     ask_due(state, context);
 }
 

@@ -53,9 +53,12 @@ pub(crate) fn column(ui: &mut Ui, state: &State, commands: &mut Commands, studio
         model_card(ui, state, commands, chosen);
     }
     if state.studios.placing.as_ref() == Some(&studio.name) && state.studios.offered_by(studio).is_some() {
-        let model = state.shared.model_names().into_iter().next().unwrap_or_default();
-        ui.add(Label::new(small(tr!("studios-it-has-no-model-named", model), palette.warn)).wrap());
-        command_button(ui, state, commands, Command::DismissOffer);
+        let names = state.shared.model_names();
+        // Another model may be chosen by now.
+        if let Some(model) = names.first().filter(|_| state.studios.same_model(studio, &names).is_none()) {
+            ui.add(Label::new(small(tr!("studios-it-has-no-model-named", model), palette.warn)).wrap());
+            command_button(ui, state, commands, Command::DismissOffer);
+        }
     }
     if state.studios.offered_by(studio).is_some_and(|it| !it.is_empty()) {
         ui.label(small(tr!("devices-its-models"), palette.weak));
