@@ -525,7 +525,7 @@ pub(super) struct DeviceFlags {
     /// diffusion=cpu,te=disk
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// VRAM budget in GiB: 6 for every GPU, or of single devices and modules such as
+    /// VRAM budget in GiB: 6 for every GPU, or one for each device or module such as
     /// cuda0=6,te=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,

@@ -165,8 +165,8 @@ pub(super) fn check_budgets(text: &str) -> Result<(), PlacementError> {
 }
 
 /// The one budget in GiB that sd-cli can be given, and true where the text says no more than that:
-/// the one for all devices, else the diffusion module's, of whose device sd-cli thinks, else the
-/// first. `None`: the text has none.
+/// the one for all devices, else the diffusion module's, which is the largest of most models, else
+/// the first. `None`: the text has none.
 pub(crate) fn one_budget(text: &str) -> Option<(f64, bool)> {
     let entries = entries(text).ok()?;
     let is_diffusion = |name: &str| modules_named(name) == Some(&[Module::Diffusion][..]);

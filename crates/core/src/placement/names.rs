@@ -35,8 +35,8 @@ pub(super) enum Budgeted<'a> {
     Modules(&'static [Module]),
 }
 
-/// What a name of a budget means: a device, or modules. A name that could be either is refused: of
-/// such names no reader would know.
+/// What a name of a budget means: a device, or modules. A name that could be either is refused, since
+/// nobody who reads it would know which.
 pub(super) fn budgeted<'a>(name: &str, devices: &'a [Device]) -> Result<Budgeted<'a>, PlacementError> {
     match (modules_named(name), resolve_device(name, devices)) {
         (None, Ok(device)) => Ok(Budgeted::Device(device)),

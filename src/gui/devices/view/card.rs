@@ -19,7 +19,7 @@ use atelier_core::format::memory_size;
 use atelier_core::placement::{Module, WeightLocation};
 use atelier_language::tr;
 
-/// A number is changed within the menu; what is chosen there closes it.
+/// A budget is changed by several clicks; each entry that is chosen closes the menu itself.
 const MENU_CLOSES: PopupCloseBehavior = PopupCloseBehavior::CloseOnClickOutside;
 
 /// Shows the runtime half of a card with its buttons, menus and keys.
