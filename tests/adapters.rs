@@ -60,13 +60,16 @@ fn with_module(files: &ModelFiles, module: &Path) -> ModelFiles {
 }
 
 /// The distance of a picture with an adapter from that with the merged module, as a part of the
-/// base's distance from it.
-fn ratio(run: impl Fn(&ModelFiles, &[Lora]) -> Vec<u8>, base: &ModelFiles, written: &AdapterFiles) -> f64 {
-    let lora = Lora::new(written.adapter.clone(), 1.0);
-    let (plain, merged) = (run(base, &[]), run(&with_module(base, &written.merged), &[]));
-    let change = distance(&plain, &merged);
+/// plain one's distance from it.
+fn ratio(adapted: &[u8], merged: &[u8], plain: &[u8]) -> f64 {
+    let change = distance(plain, merged);
     assert!(change > 1.0, "a change of {change} levels shows nothing");
-    distance(&run(base, &[lora]), &merged) / change
+    distance(adapted, merged) / change
+}
+
+/// The adapter that was written, in full strength.
+fn whole(written: &AdapterFiles) -> Lora {
+    Lora::new(written.adapter.clone(), 1.0)
 }
 
 #[test]
@@ -74,16 +77,24 @@ fn every_kind_in_every_name_is_the_change_merged_by_hand() {
     let it = alone("GPU0:4,GPU1:4");
     let base = files(&tiny::Options::default(), "adapters");
     let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let run =
+        |files: &ModelFiles, loras: &[Lora]| it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec();
+    let plain = run(&base, &[]);
     for kind in AdapterKind::ALL {
-        for (name, layer) in NAMES {
-            let written = zimage(&folder(&format!("adapters-{kind:?}-{name}")), &module, kind, layer).unwrap();
-            let run = |files: &ModelFiles, loras: &[Lora]| {
-                it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec()
-            };
-            let ratio = ratio(run, &base, &written);
+        let all = NAMES.map(|(name, layer)| (name, zimage(&folder(&format!("adapters-{kind:?}-{name}")), &module, kind, layer).unwrap()));
+        // Merged by hand it has no names: it is the same module.
+        let merged = run(&with_module(&base, &all[0].1.merged), &[]);
+        for (name, written) in &all {
+            let ratio = ratio(&run(&base, &[whole(written)]), &merged, &plain);
             assert!(ratio < 0.15, "{kind:?} in the names of {name}: {ratio}");
         }
     }
+}
+
+/// A small recipe for a model with CLIP: mapped where nothing is merged into its weights.
+fn with_clip(files: &ModelFiles, loras: &[Lora], lora_mode: LoraMode) -> Recipe {
+    let memory_map = lora_mode == LoraMode::AtRuntime;
+    Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, memory_map, ..of_clip() }
 }
 
 /// Convolutions, cores, norms and biases, which a UNet has.
@@ -93,23 +104,27 @@ fn every_kind_of_change_of_a_unet_is_the_change_merged_by_hand() {
     let dir = folder("adapters-unet");
     let base = written(families::reading("sd15"), &dir);
     let model = base.get(FileRole::Model).unwrap().to_owned();
-    for kind in ConvolutionKind::ALL {
+    let run = |files: &ModelFiles, loras: &[Lora], lora_mode| {
+        let said = it.run(&with_clip(files, loras, lora_mode));
+        assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{loras:?}, {lora_mode}");
+        said.pixels().to_vec()
+    };
+    let plain = run(&base, &[], LoraMode::AtRuntime);
+    let all = ConvolutionKind::ALL.map(|kind| {
         let written = sd15(&dir, &model, kind).unwrap();
         let mut by_hand = base.clone();
         by_hand.set(FileRole::Model, &written.merged);
-        for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
-            let run = |files: &ModelFiles, loras: &[Lora]| {
-                let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, ..of_clip() });
-                assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {lora_mode}");
-                said.pixels().to_vec()
-            };
-            let (plain, right) = (run(&base, &[]), run(&by_hand, &[]));
-            let change = distance(&plain, &right);
-            assert!(change > 1.0, "{kind:?}: a change of {change} levels shows nothing");
-            let ratio = distance(&run(&base, &[Lora::new(written.adapter.clone(), 1.0)]), &right) / change;
+        (kind, run(&by_hand, &[], LoraMode::AtRuntime), written)
+    });
+    // One mode after the other: each keeps the model in memory in a way of its own.
+    for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
+        for (kind, right, written) in &all {
+            let ratio = ratio(&run(&base, &[whole(written)], lora_mode), right, &plain);
             assert!(ratio < 0.15, "{kind:?}, {lora_mode}: {ratio}");
         }
-        std::fs::remove_file(&written.merged).unwrap();
+    }
+    for (.., written) in all {
+        std::fs::remove_file(written.merged).unwrap();
     }
 }
 
@@ -120,13 +135,15 @@ fn a_lora_of_xlabs_trainer_is_the_change_merged_by_hand() {
     let dir = folder("adapters-xlabs");
     let base = written(families::reading("flux"), &dir);
     let written = xlabs(&dir, base.get(FileRole::Diffusion).unwrap()).unwrap();
+    let run = |files: &ModelFiles, loras: &[Lora], lora_mode| {
+        let said = it.run(&with_clip(files, loras, lora_mode));
+        assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{lora_mode}: all of it is used");
+        said.pixels().to_vec()
+    };
+    let merged = run(&with_module(&base, &written.merged), &[], LoraMode::AtRuntime);
+    let plain = run(&base, &[], LoraMode::AtRuntime);
     for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
-        let run = |files: &ModelFiles, loras: &[Lora]| {
-            let said = it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), lora_mode, steps: 1, ..recipe() });
-            assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{lora_mode}: all of it is used");
-            said.pixels().to_vec()
-        };
-        let ratio = ratio(run, &base, &written);
+        let ratio = ratio(&run(&base, &[whole(&written)], lora_mode), &merged, &plain);
         assert!(ratio < 0.15, "{lora_mode}: {ratio}");
     }
 }
@@ -136,14 +153,15 @@ fn an_adapter_of_sdxl_is_the_same_in_the_names_of_every_trainer() {
     let it = alone("GPU0:4,GPU1:4");
     let dir = folder("adapters-sdxl");
     let base = written(families::reading("sdxl"), &dir);
+    let run = |adapter: Option<SdxlNames>, lora_mode| {
+        let lora = adapter.map(|names| Lora::new(sdxl(&dir, names).unwrap(), 1.0));
+        let said = it.run(&with_clip(&base, lora.as_slice(), lora_mode));
+        assert!(said.pictures()[0].notes.iter().all(|note| !note.is_of_lora()), "{adapter:?}, {lora_mode}: all of it is used");
+        said.pixels().to_vec()
+    };
+    let plain = run(None, LoraMode::AtRuntime);
     for lora_mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
-        let run = |adapter: Option<SdxlNames>| {
-            let loras = adapter.map(|names| Lora::new(sdxl(&dir, names).unwrap(), 1.0)).into_iter().collect();
-            let said = it.run(&Recipe { files: base.clone(), loras, lora_mode, ..of_clip() });
-            assert!(said.pictures()[0].notes.iter().all(|note| !note.is_of_lora()), "{adapter:?}, {lora_mode}: all of it is used");
-            said.pixels().to_vec()
-        };
-        let (plain, pictures) = (run(None), SdxlNames::ALL.map(|names| run(Some(names))));
+        let pictures = SdxlNames::ALL.map(|names| run(Some(names), lora_mode));
         assert!(distance(&plain, &pictures[0]) > 1.0, "{lora_mode}");
         for (names, picture) in SdxlNames::ALL.iter().zip(&pictures) {
             assert_eq!(*picture, pictures[0], "{names:?}, {lora_mode}");
@@ -172,7 +190,9 @@ fn every_kind_can_be_merged_into_the_weights_and_taken_out_again() {
                 assert!(it.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {place}");
                 pictures.into_iter().flat_map(|(_, pixels)| pixels).collect::<Vec<_>>()
             };
-            let (plain, by_hand) = (run_at(0.0, &base), run_at(0.0, &with_module(&base, &written.merged)));
+            // The base last: what follows finds it in memory.
+            let by_hand = run_at(0.0, &with_module(&base, &written.merged));
+            let plain = run_at(0.0, &base);
             let merged = run_at(1.0, &base);
             let ratio = distance(&merged, &by_hand) / distance(&plain, &by_hand);
             assert!(ratio < 0.15, "{kind:?}, {place}: {ratio}");
@@ -242,24 +262,32 @@ fn every_kind_works_wherever_the_model_runs_and_on_quantised_weights() {
     let base = files(&tiny::Options::default(), "adapters-places");
     let module = base.get(FileRole::Diffusion).unwrap().to_owned();
     let quantised = files(&tiny::Options { format: tiny::Format::GgufQ8, ..tiny::Options::default() }, "adapters-quantised");
-    for kind in AdapterKind::ALL {
+    let all = AdapterKind::ALL.map(|kind| {
         let written = zimage(&folder(&format!("adapters-places-{kind:?}")), &module, kind, NAMES[0].1).unwrap();
-        for (place, placement, batch_count) in places() {
-            let run = |files: &ModelFiles, loras: &[Lora]| {
-                let recipe = Recipe { files: files.clone(), loras: loras.to_vec(), placement: placement.clone(), batch_count, ..recipe() };
-                let said = it.run(&recipe);
-                let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
-                pictures.sort_unstable();
-                assert_eq!(pictures.len(), batch_count as usize, "{kind:?}, {place}");
-                assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {place}");
-                pictures.into_iter().flat_map(|(_, pixels)| pixels).collect()
-            };
-            let ratio = ratio(run, &base, &written);
+        (kind, written)
+    });
+    for (place, placement, batch_count) in places() {
+        let run = |files: &ModelFiles, loras: &[Lora]| {
+            let recipe = Recipe { files: files.clone(), loras: loras.to_vec(), placement: placement.clone(), batch_count, ..recipe() };
+            let said = it.run(&recipe);
+            let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
+            pictures.sort_unstable();
+            assert_eq!(pictures.len(), batch_count as usize, "{loras:?}, {place}");
+            assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{loras:?}, {place}");
+            pictures.into_iter().flat_map(|(_, pixels)| pixels).collect::<Vec<_>>()
+        };
+        // Those of the base in a row: it stays in memory.
+        let plain = run(&base, &[]);
+        let adapted = all.each_ref().map(|(_, written)| run(&base, &[whole(written)]));
+        for ((kind, written), adapted) in all.iter().zip(&adapted) {
+            let ratio = ratio(adapted, &run(&with_module(&base, &written.merged), &[]), &plain);
             assert!(ratio < 0.15, "{kind:?}, {place}: {ratio}");
         }
-        let lora = Lora::new(written.adapter.clone(), 1.0);
-        let on = |loras: &[Lora]| it.run(&Recipe { files: quantised.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec();
-        assert!(distance(&on(&[]), &on(&[lora])) > 1.0, "{kind:?} on quantised weights");
+    }
+    let on = |loras: &[Lora]| it.run(&Recipe { files: quantised.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec();
+    let plain = on(&[]);
+    for (kind, written) in &all {
+        assert!(distance(&plain, &on(&[whole(written)])) > 1.0, "{kind:?} on quantised weights");
     }
 }
 
