@@ -190,6 +190,14 @@ impl Draft {
         Self { max_file: 16 << 30, ..self }
     }
 
+    /// The tensors that get a name, with their weights: what takes no room still takes none.
+    #[must_use]
+    pub fn renamed(&self, name: impl Fn(&str) -> Option<String>) -> Self {
+        let tensors = self.tensors.iter().filter_map(|it| Some(Entry { name: name(&it.name)?, ..it.clone() })).collect();
+        let metadata = self.metadata.clone();
+        Self { container: self.container, metadata, tensors, damage: self.damage, max_file: self.max_file }
+    }
+
     /// Gives all tensors other names; their weights stay.
     pub(crate) fn rename_all(&mut self, name: impl Fn(&str) -> String) {
         self.tensors.iter_mut().for_each(|it| it.name = name(&it.name));
@@ -494,6 +502,21 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         assert_eq!(file.tensor("layers.0.attention.qkv.weight").unwrap().shape(), [768, 256]);
+    }
+
+    #[test]
+    fn a_renamed_draft_has_the_tensors_that_got_a_name_and_their_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let [whole, part] = ["whole", "part"].map(|name| dir.path().join(name));
+        let parts = family("zimage", dir.path()).unwrap();
+        let Part::Draft(draft) = &parts[0].1 else { panic!("{parts:?}") };
+        draft.write(&whole).unwrap();
+        draft.renamed(|name| name.strip_prefix("layers.0.").map(str::to_owned)).write(&part).unwrap();
+        let [whole, part] = [whole, part].map(|path| std::fs::read(path).unwrap());
+        let [whole, part] = [&whole, &part].map(|bytes| safetensors::SafeTensors::deserialize(bytes).unwrap());
+        let name = "attention.qkv.weight";
+        assert_eq!(part.tensor(name).unwrap(), whole.tensor(&format!("layers.0.{name}")).unwrap());
+        assert!(part.len() < whole.len() && part.tensor("x_embedder.weight").is_err());
     }
 
     #[test]
