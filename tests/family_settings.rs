@@ -111,11 +111,13 @@ fn settings_of_flux_and_its_references_reach_the_engine() {
 #[test]
 fn chromas_masks_and_padding_change_what_it_reads_of_a_prompt() {
     with_large_model("chroma", families::chroma(), |engine, plain, _| {
+        // Its approximator reads these zeros once for each of 344 vectors: so they are an eighth.
+        let plain = Recipe { tensor_type_rules: "distilled_guidance_layer\\.layers=tq2_0".parse().unwrap(), ..plain.clone() };
         let unmasked = Recipe { chroma_dit_mask: false, ..plain.clone() };
         let padded = Recipe { chroma_t5_padding: 64, ..plain.clone() };
         let t5_masked = Recipe { chroma_t5_mask: true, ..plain.clone() };
         let others = [("chroma_dit_mask", unmasked.clone()), ("chroma_t5_padding", padded), ("chroma_t5_mask", t5_masked)];
-        let pictures = assert_all_differ(engine, plain, &others);
+        let pictures = assert_all_differ(engine, &plain, &others);
         // The padding is what the diffusion module's mask leaves unmasked.
         assert!(pixels(engine, &Recipe { chroma_t5_padding: 64, ..unmasked }) == pictures[0]);
     });

@@ -13,7 +13,7 @@ use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, TensorTy
 use atelier_library::read_header;
 use atelier_studio::model_copy::{CopyError, ModelCopy, copy_sizes};
 use support::alone::{Alone, deep, deep_options};
-use support::{folder, of_clip, placed, recipe, written};
+use support::{family, folder, of_zeros, placed, recipe, written};
 use testkit::layouts::{Form, Scales, fp8};
 use testkit::{families, tiny};
 
@@ -21,24 +21,22 @@ fn alone() -> Alone {
     support::alone::alone("GPU0:4,SMALL:0.01")
 }
 
-fn converted(to: TensorType) -> Recipe {
-    Recipe { weight_type: Some(to), ..recipe() }
-}
-
 #[test]
 fn each_type_makes_a_picture_and_the_same_again() {
     let alone = alone();
-    let plain = alone.run(&recipe()).pixels().to_vec();
+    let recipe = Recipe { files: family("zimage"), ..recipe() };
+    let plain = alone.run(&recipe).pixels().to_vec();
     let mut pictures = std::collections::HashSet::new();
     for to in TensorType::ALL {
-        let picture = alone.run(&converted(*to)).pixels().to_vec();
-        assert_eq!(alone.run(&converted(*to)).pixels(), picture, "{to}");
+        let converted = Recipe { weight_type: Some(*to), ..recipe.clone() };
+        let picture = alone.run(&converted).pixels().to_vec();
+        assert_eq!(alone.run(&converted).pixels(), picture, "{to}");
         assert!(*to == TensorType::F16 || picture != plain, "{to}");
         pictures.insert(picture);
     }
     // The two types of three values say the same in other bytes.
     assert_eq!(pictures.len(), TensorType::ALL.len() - 1);
-    assert_eq!(alone.run(&recipe()).pixels(), plain, "another context, whose weights are those of the file");
+    assert_eq!(alone.run(&recipe).pixels(), plain, "another context, whose weights are those of the file");
 }
 
 #[test]
@@ -60,7 +58,7 @@ fn rules_decide_before_the_type_and_the_first_that_occurs_in_a_name() {
 #[test]
 fn where_converted_weights_wait_changes_no_byte() {
     let alone = alone();
-    let of = |placement: PlacementText| Recipe { files: deep().clone(), placement, ..converted(TensorType::Q8_0) };
+    let of = |placement: PlacementText| Recipe { files: deep().clone(), placement, weight_type: Some(TensorType::Q8_0), ..recipe() };
     let whole = alone.run(&of(placed("all=GPU0", ""))).pixels().to_vec();
     let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: ModuleSet::DIFFUSION, ..placed("all=GPU0", "all=cpu") };
     for placement in [placed("all=GPU0", "all=cpu"), placed("all=GPU0", "all=disk"), streamed] {
@@ -153,10 +151,10 @@ fn with_copy(alone: &Alone, files: &ModelFiles, role: FileRole, copy: &ModelCopy
     copied.set(role, &copy.output);
     let run = |files: &ModelFiles, recipe: Recipe| alone.run(&Recipe { files: files.clone(), ..recipe }).pixels().to_vec();
     let pattern = TensorTypeRules::pattern_of(role.module()).unwrap();
-    let rules = |to| Recipe { tensor_type_rules: format!("{pattern}={to}").parse().unwrap(), ..of_clip() };
-    let whole = |to| Recipe { weight_type: Some(to), ..of_clip() };
+    let rules = |to| Recipe { tensor_type_rules: format!("{pattern}={to}").parse().unwrap(), ..of_zeros() };
+    let whole = |to| Recipe { weight_type: Some(to), ..of_zeros() };
     let to = copy.weight_type().unwrap();
-    [run(files, if role == FileRole::Model { whole(to) } else { rules(to) }), run(&copied, of_clip())]
+    [run(files, if role == FileRole::Model { whole(to) } else { rules(to) }), run(&copied, of_zeros())]
 }
 
 fn fresh(name: &str) -> PathBuf {
