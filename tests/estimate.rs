@@ -8,6 +8,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, PhaseKind, Placement, Prediction};
@@ -18,7 +19,7 @@ use atelier_core::recipe::{
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
-use support::{folder, recipe, resident_bytes};
+use support::{folder, recipe, resident_bytes, written};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
@@ -115,19 +116,20 @@ fn what_is_predicted_is_what_the_engine_allocates() {
 #[test]
 fn each_encoder_of_a_model_is_predicted_where_it_is() {
     let alone = alone();
-    for (family, placements) in [
-        ("sdxl", &[("all=GPU0,te.clip_g=GPU1", ""), ("all=GPU0", "te.clip_l=cpu,te.clip_g=disk")][..]),
-        ("flux", &[("all=GPU0,te.t5=GPU1", "te.t5=cpu"), ("all=GPU0,te.t5=cpu,te.clip_l=GPU1", "te.clip_l=disk"), ("all=GPU0", "te=cpu")]),
-    ] {
-        let dir = folder(&format!("estimated-{family}"));
-        let files: ModelFiles = families::reading(family)
-            .into_iter()
-            .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()))
-            .collect();
-        for (backend, params) in placements {
-            alone.check(&Recipe { files: files.clone(), steps: 1, ..on(backend, params, "") });
-        }
+    // With CLIP-G on a device of its own, it is checked with a PhotoMaker.
+    alone.check(&Recipe { files: sdxl().clone(), steps: 1, ..on("all=GPU0", "te.clip_l=cpu,te.clip_g=disk", "") });
+    let files = written(families::reading("flux"), &folder("estimated-flux"));
+    for (backend, params) in
+        [("all=GPU0,te.t5=GPU1", "te.t5=cpu"), ("all=GPU0,te.t5=cpu,te.clip_l=GPU1", "te.clip_l=disk"), ("all=GPU0", "te=cpu")]
+    {
+        alone.check(&Recipe { files: files.clone(), steps: 1, ..on(backend, params, "") });
     }
+}
+
+/// A small SDXL, whose encoders have their real sizes.
+fn sdxl() -> &'static ModelFiles {
+    static FILES: OnceLock<ModelFiles> = OnceLock::new();
+    FILES.get_or_init(|| written(families::reading("sdxl"), &folder("estimated-sdxl")))
 }
 
 #[test]
@@ -179,7 +181,8 @@ fn a_lora_is_part_of_it_beside_the_weights_and_in_them() {
 
 /// Files of a `ControlNet` and its model.
 fn controlled() -> ModelFiles {
-    support::controlled(families::controlled_sd15(&folder("estimated-controlled")).unwrap())
+    static FILES: OnceLock<ModelFiles> = OnceLock::new();
+    FILES.get_or_init(|| support::controlled(families::controlled_sd15(&folder("estimated-controlled")).unwrap())).clone()
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn a_controlnet_is_part_of_it() {
     let control = Some(ControlImage::new(ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap())));
     let plain = Recipe { files: controlled(), steps: 2, guidance: 3.0, negative_prompt: "rain".into(), control, ..recipe() };
     for (backend, params) in [("GPU0", ""), ("all=cpu,diffusion=GPU0,controlnet=GPU1", "controlnet=cpu")] {
-        alone.check(&Recipe { placement: on(backend, params, "").placement, ..plain.clone() });
+        alone.check(&Recipe { placement: on(backend, params, "").placement, steps: 1, ..plain.clone() });
     }
     // Without the picture, and in no step of it, its weights stay in the file.
     let mut elsewhere = Recipe { placement: on("all=cpu,controlnet=GPU1", "", "").placement, ..plain };
@@ -197,7 +200,9 @@ fn a_controlnet_is_part_of_it() {
     assert!(whole.weight_bytes > 600_000_000, "{whole:?}");
     elsewhere.control.as_mut().unwrap().start = 0.6;
     assert_eq!(needs(&elsewhere), None);
-    assert!(alone.run(&elsewhere).peaks().iter().all(|peak| peak.device != "GPU1" || peak.bytes == peak.others_bytes));
+    // Mapped: nobody writes the model's zeros into memory once more.
+    let said = alone.run(&Recipe { memory_map: true, ..elsewhere.clone() });
+    assert!(said.peaks().iter().all(|peak| peak.device != "GPU1" || peak.bytes == peak.others_bytes));
     elsewhere.control.as_mut().unwrap().start = 0.5;
     assert_eq!(needs(&elsewhere), Some(whole), "in one of two steps");
 }
@@ -225,9 +230,7 @@ fn what_acts_in_a_part_of_the_steps_is_work_of_these_alone() {
     let guidance_ranges = vec![GuidanceRange { guidance: 1.0, start: 0.0, end: 0.4 }];
     assert_eq!(operations(Recipe { guidance_ranges, ..guided(within(0.0, 0.6)) }), 4 * one + 2 * both);
 
-    let dir = folder("estimated-skips");
-    let parts = families::reading("sd3").into_iter();
-    let files: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let files = support::family("sd3");
     let skipping = |layers: Vec<u32>, start, end| {
         let skip_layers = Some(SkipLayers { layers, start, end, ..SkipLayers::default() });
         work(&Recipe { files: files.clone(), steps: 10, guidance: 3.0, skip_layers, ..recipe() }, Module::Diffusion)
@@ -259,11 +262,9 @@ fn an_upscaler_between_two_passes_is_part_of_it() {
 #[test]
 fn a_photomaker_and_the_pictures_of_its_person_are_part_of_it() {
     let alone = alone();
-    let dir = folder("photomaker");
-    let parts = families::family("sdxl", &dir).unwrap();
-    let files = parts.iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()));
-    let mut plain = Recipe { prompt: "a lake img".into(), files: files.collect(), steps: 1, ..on("GPU0", "", "") };
-    let photomaker = dir.join("photomaker.safetensors");
+    let of = Recipe { files: sdxl().clone(), steps: 1, ..on("all=GPU0,te.clip_g=GPU1", "", "") };
+    let mut plain = Recipe { prompt: "a lake img".into(), ..of };
+    let photomaker = folder("photomaker").join("photomaker.safetensors");
     // Its LoRA would be counted as any other: only while the diffusion module runs.
     families::photomaker_without_lora().write(&photomaker).unwrap();
     plain.files.set(FileRole::Photomaker, photomaker);
