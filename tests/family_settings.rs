@@ -72,7 +72,7 @@ fn settings_of_sampling_and_tiles_reach_the_engine() {
         ("sampler_rng", Recipe { sampler_rng: Some(Rng::Cpu), ..plain.clone() }),
     ];
     assert_all_differ(&engine, &plain, &others);
-    let tiled = Recipe { width: 320, height: 320, steps: 1, vae_tiling: true, vae_tile_size: Some(TileSize::square(16)), ..recipe() };
+    let tiled = Recipe { width: 320, height: 192, steps: 1, vae_tiling: true, vae_tile_size: Some(TileSize::square(16)), ..recipe() };
     let others = [
         ("vae_tile_size", Recipe { vae_tile_size: Some(TileSize::square(8)), ..tiled.clone() }),
         ("the width of vae_tile_size", Recipe { vae_tile_size: Some(TileSize { width: 8, height: 16 }), ..tiled.clone() }),
