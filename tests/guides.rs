@@ -80,8 +80,12 @@ fn a_controlnet_acts_in_the_steps_that_it_is_given() {
     // At the end: without its ControlNet the model is opened anew.
     let plain = pixels(&Recipe { control: None, ..within(0.0, 1.0) });
     assert_eq!([&whole, &plain, &first, &last].into_iter().collect::<HashSet<_>>().len(), 4);
-    for nowhere in [within(0.5, 0.5), within(0.8, 0.2), within(0.9, 1.0)] {
-        assert_eq!(pixels(&nowhere), plain);
+    assert_eq!(pixels(&within(0.9, 1.0)), plain);
+    // In no step of any number, so of one too.
+    let once = |control| pixels(&Recipe { steps: 1, control, ..controlled() });
+    let plain = once(None);
+    for nowhere in [within(0.5, 0.5), within(0.8, 0.2)] {
+        assert_eq!(once(nowhere.control), plain);
     }
 }
 
