@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Write as _};
+use std::sync::OnceLock;
 
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
@@ -19,7 +20,11 @@ const TEXT: usize = 4_000_000;
 /// The bombs of a reader.
 pub fn bombs(reader: &str) -> Vec<Bomb> {
     match reader {
-        "picture" | "picture_settings" => pictures(),
+        "picture" | "picture_settings" => {
+            // Half a gigabyte is packed for them: once for both.
+            static PICTURES: OnceLock<Vec<Bomb>> = OnceLock::new();
+            PICTURES.get_or_init(pictures).clone()
+        }
         "picture_text" => texts().into_iter().chain(recipes()).collect(),
         "settings_text" => texts().into_iter().chain(recipes()).chain(tool_texts()).chain(graphs()).collect(),
         "command_line" | "link" => texts(),
