@@ -81,11 +81,19 @@ atelier_epilogue moved(atelier_epilogue epilogue, ptrdiff_t values) {
     return epilogue;
 }
 
+// One column of each of many matrices, all to be multiplied by the same weights: one matrix of as many columns, where the weights are unpacked once.
+// Chroma's approximator has its steps so.
+bool are_columns_of_one(const ggml_tensor* weights, const ggml_tensor* activations) {
+    return activations->ne[1] == 1 && activations->ne[3] == 1 && weights->ne[2] == 1 && weights->ne[3] == 1;
+}
+
 bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
     const ggml_tensor* weights     = out->src[0];
     const ggml_tensor* activations = out->src[1];
     atelier_product product        = {};
-    if (activations->ne[1] < MIN_TOKENS || !has_f32_rows(activations) || !has_f32_rows(out) || out->nb[1] % sizeof(float) != 0 ||
+    const bool is_folded           = are_columns_of_one(weights, activations) && ggml_is_contiguous(out);
+    const int64_t tokens           = is_folded ? activations->ne[2] : activations->ne[1];
+    if (tokens < MIN_TOKENS || !has_f32_rows(activations) || !has_f32_rows(out) || out->nb[1] % sizeof(float) != 0 ||
         ggml_get_op_params_i32(out, 1) == GGML_HINT_SRC0_IS_HADAMARD || !rows_of(weights, 0, &product.weights)) {
         return false;
     }
@@ -94,9 +102,19 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
         return false;
     }
     product.out_stride = out->nb[1] / sizeof(float);
-    product.tokens     = activations->ne[1];
+    product.tokens     = tokens;
     product.features   = weights->ne[1];
     product.depth      = weights->ne[0];
+    if (is_folded) {
+        if (!rows_of(activations, 0, &product.activations)) {
+            return false;
+        }
+        product.activations.stride = activations->nb[2];
+        product.out                = floats_at(out, 0, 0, 0);
+        product.epilogue           = epilogue;
+        check_done(kernels.multiply(&product, params.ith, params.nth));
+        return true;
+    }
     for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
         for (int64_t i2 = 0; i2 < out->ne[2]; ++i2) {
             const int64_t w2 = i2 / (activations->ne[2] / weights->ne[2]);

@@ -9,6 +9,7 @@ const ALLOC_BUFFER: u8 = 0;
 const BUFFER_GET_BASE: u8 = 3;
 const BUFFER_CLEAR: u8 = 5;
 const SET_TENSOR: u8 = 6;
+const GET_TENSOR: u8 = 8;
 pub(crate) const GRAPH_COMPUTE: u8 = 10;
 const GRAPH_RECOMPUTE: u8 = 16;
 const GET_DEVICE_MEMORY: u8 = 11;
@@ -370,6 +371,15 @@ impl Session {
         body.extend(bytes);
         // Refused where the next question has no answer.
         let _ = self.stream.write_all(&message(SET_TENSOR, &body));
+    }
+
+    /// The bytes of a tensor of a placed graph; `None` where the lender hangs up.
+    pub(crate) fn get(&mut self, tensor: &Tensor) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        tensor.write(&mut body);
+        body.extend(0_u64.to_le_bytes());
+        body.extend(tensor.bytes().to_le_bytes());
+        self.ask(GET_TENSOR, &body)
     }
 
     /// Has a graph computed, `again` too; false where the lender hangs up.
