@@ -23,6 +23,7 @@ use atelier_gallery::queue::Owner;
 use atelier_language::{Language, catalogue_text, choose_language, tr};
 use atelier_library::{Builtin, Catalogue, Family, Manifest, Missing, identify, parts_job, read_header, variant_words};
 use atelier_media::{encode_jpeg, read_image, settings_of_texts};
+use atelier_studio::opened_picture::{KnownModels, read_opened_picture};
 use fluent::messages;
 use literals::{Found, Use, is_fault, search, search_spoken};
 use proc_macro2::TokenStream;
@@ -336,6 +337,31 @@ fn decimals_are_written_as_in_the_language() {
         for name in ["1.5.2", "v1.5", "mist.png", "1.", ".5", "1.5e3", "master-1.2", "1.5 GB"] {
             assert_eq!(atelier_language::decimal(name.to_owned()), name, "{language:?}");
         }
+    });
+}
+
+/// A file, a model or a prompt may be two numbers with a dot between them.
+#[test]
+fn names_that_look_like_decimals_keep_their_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("2.0.png");
+    fs::write(&picture, testkit::pictures::png(&[("parameters", "1.5\nSteps: 14, CFG scale: 4.5, Model: 2.1, Size: 64x64, Seed: 4")]))
+        .unwrap();
+    in_each_language(|language| {
+        for said in [
+            tr!("models-download-for", bytes = file_size(640), name = "1.5"),
+            tr!("models-for", search = "1.5"),
+            tr!("program-version", version = "1.5"),
+            tr!("core-is-not-an-axis", text = "1.5"),
+        ] {
+            assert!(said.contains("1.5"), "{language:?}: {said}");
+        }
+        let opened = read_opened_picture(&picture, &KnownModels::default()).unwrap();
+        assert_eq!(opened.settings.prompt.as_deref(), Some("1.5"));
+        let has = |value: &str| opened.understood.iter().any(|line| line.value == value);
+        let guidance = if language == Language::German { "4,5" } else { "4.5" };
+        assert!(has("1.5") && has(guidance), "{language:?}: {:?}", opened.understood);
+        assert!(opened.missing.iter().any(|model| model.name == "2.1"), "{language:?}: {:?}", opened.missing);
     });
 }
 

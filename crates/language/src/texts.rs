@@ -107,10 +107,41 @@ pub fn text(id: &'static str) -> &'static str {
 /// The text of an id with these values of its variables, in the chosen language.
 #[must_use]
 pub fn text_with(id: &'static str, values: &[(&'static str, &dyn Display)]) -> String {
-    let args: FluentArgs = values.iter().map(|(name, value)| (*name, fluent_value(value.to_string()))).collect();
+    let args: FluentArgs = values.iter().map(|(name, value)| (*name, fluent_value(name, value.to_string()))).collect();
     let known = |language| format(&Texts::of(language).bundle, id, Some(&args));
     known(chosen_language()).or_else(|| known(Language::English)).unwrap_or_else(|| id.to_owned())
 }
+
+/// Variables whose values are names, or words that somebody wrote. They stay as they are, also
+/// where they look like a number: a model may be called 1.5.
+const NAMES: &[&str] = &[
+    "address",
+    "endpoint",
+    "file",
+    "filename",
+    "folder",
+    "folder_2",
+    "host",
+    "lora",
+    "model",
+    "name",
+    "name_2",
+    "ours",
+    "path",
+    "prompt",
+    "repo",
+    "search",
+    "server",
+    "stem",
+    "studio",
+    "text",
+    "theirs",
+    "title",
+    "version",
+    "version_2",
+    "wire_version",
+    "word",
+];
 
 /// Start of the ids of what our catalogue and the built-in model say of themselves.
 const CATALOGUE: &str = "catalogue-";
@@ -165,11 +196,13 @@ pub fn decimal(words: String) -> String {
     }
 }
 
-/// A value as Fluent takes it: whole numbers select plural forms, and read the same as letters.
-fn fluent_value(text: String) -> FluentValue<'static> {
+/// The value of this variable as Fluent takes it: whole numbers select plural forms, and read the
+/// same as letters.
+fn fluent_value(variable: &str, text: String) -> FluentValue<'static> {
     // Up to 9 digits: Fluent's numbers are f64.
     match text.parse::<u32>() {
         Ok(number) if text.len() <= 9 && number.to_string() == text => FluentValue::from(number),
+        _ if NAMES.contains(&variable) => FluentValue::from(text),
         _ => FluentValue::from(decimal(text)),
     }
 }
@@ -218,11 +251,19 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_numbers_and_all_else_stays_as_it_is() {
-        let shown = |text: &str| fluent_value(text.to_owned());
+        let shown = |text: &str| fluent_value("count", text.to_owned());
         assert!(matches!(shown("3"), FluentValue::Number(_)) && matches!(shown("0"), FluentValue::Number(_)));
         for text in ["007", "+3", "3.0", "", "1234567890", "-1", "３"] {
             assert_eq!(shown(text), FluentValue::from(text.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn what_holds_a_name_is_a_variable_of_a_text() {
+        let texts = messages(Language::English);
+        let used: BTreeSet<_> = texts.values().flatten().copied().collect();
+        let unknown: Vec<_> = NAMES.iter().filter(|name| !used.contains(*name)).collect();
+        assert!(unknown.is_empty() && NAMES.is_sorted(), "{unknown:?}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) struct Translation {
 
 impl Translation {
     fn understand(&mut self, name: &str, value: impl Into<String>) {
-        self.understood.push(SettingLine { name: name.to_owned(), value: decimal(value.into()) });
+        self.understood.push(SettingLine { name: name.to_owned(), value: value.into() });
     }
 
     fn leave(&mut self, name: &str, value: impl Into<String>) {
@@ -218,11 +218,11 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     }
     if let Some(guidance) = from.guidance {
         it.settings.guidance = Some(guidance);
-        it.understand(tr!("studio-guidance"), guidance.to_string());
+        it.understand(tr!("studio-guidance"), decimal(guidance.to_string()));
     }
     if let Some(guidance) = from.distilled_guidance {
         it.settings.distilled_guidance = Some(guidance);
-        it.understand(tr!("studio-distilled-guidance"), guidance.to_string());
+        it.understand(tr!("studio-distilled-guidance"), decimal(guidance.to_string()));
     }
     let (mut sampler, mut scheduler) = (None, None);
     if let Some(name) = &from.sampler {
@@ -249,7 +249,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     it.settings.scheduler = scheduler.map(Some);
     if let Some(shift) = from.flow_shift {
         it.settings.flow_shift = Some(Some(shift));
-        it.understand(tr!("studio-flow-shift"), shift.to_string());
+        it.understand(tr!("studio-flow-shift"), decimal(shift.to_string()));
     }
     if let Some(shift) = from.timestep_shift {
         it.settings.timestep_shift = Some(Some(shift));
@@ -263,7 +263,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     }
     if let Some(eta) = from.eta {
         it.settings.eta = Some(Some(eta));
-        it.understand(tr!("studio-eta"), eta.to_string());
+        it.understand(tr!("studio-eta"), decimal(eta.to_string()));
     }
     if let Some(layers) = from.clip_skip.filter(|layers| *layers > 0) {
         it.settings.clip_skip = Some(Some(layers));
@@ -292,7 +292,7 @@ fn guidance(from: &PictureSettings, it: &mut Translation) {
     }
     if let Some(guidance) = from.image_guidance {
         it.settings.image_guidance = Some(Some(guidance));
-        it.understand(tr!("studio-image-guidance"), guidance.to_string());
+        it.understand(tr!("studio-image-guidance"), decimal(guidance.to_string()));
     }
     if let Some(skip) = &from.skip_layers {
         it.settings.skip_layers = Some(Some(skip.clone()));
