@@ -84,7 +84,7 @@ const BLOCKING: &[&str] = &[
 const BLOCKING_FUNCTIONS: &[&str] = &["atelier_engine::probe", "atelier_engine::read_control"];
 
 /// Functions of those modules that do not.
-const PURE: &[&str] = &["atelier_library::builtin_card", "atelier_library::variant_words"];
+const PURE: &[&str] = &["atelier_library::builtin_card"];
 
 /// Methods that look at the disk.
 const DISK_METHODS: &[&str] = &["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"];

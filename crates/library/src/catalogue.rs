@@ -43,13 +43,6 @@ pub struct Offer {
     pub file: ModelFile,
 }
 
-/// The name of one of a model's sizes, as a person reads it: those of number types are the same in
-/// every language. Downloads know it by its own.
-#[must_use]
-pub fn variant_words(name: &str) -> &str {
-    if name == "small" { tr!("library-size-small") } else { name }
-}
-
 impl Catalogue {
     /// The catalogue that comes with the program.
     #[must_use]

@@ -59,7 +59,7 @@ pub use cache::{HeaderCache, IdentifiedFile};
 pub use cards::{
     Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards, why_no_pickles,
 };
-pub use catalogue::{Catalogue, Offer, WORKING_BYTES, variant_words};
+pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, check_files, snap};
 pub use config::{LibraryConfig, LibraryConfigError};
 pub use container::{Format, TensorInfo};

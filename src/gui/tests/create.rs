@@ -656,7 +656,7 @@ fn tiles_have_a_size_where_the_picture_is_decoded_in_tiles() {
 #[test]
 fn a_tile_has_one_side_or_two_and_none_where_its_field_is_empty() {
     let mut studio = Studio::sized(Recipe { vae_tiling: true, ..ready() }, [1440.0, 1800.0]);
-    studio.harness.get_by_label("More settings").click_accesskit();
+    studio.harness.get_by_label_contains("More settings").click_accesskit();
     studio.harness.run_ok();
     studio.harness.run_ok();
     for (text, size) in [

@@ -177,6 +177,14 @@ pub struct CardVariant {
     pub on_disk: bool,
 }
 
+impl CardVariant {
+    /// The name as a person reads it: those of number types are the same in every language.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        if self.name == "small" { tr!("library-size-small") } else { &self.name }
+    }
+}
+
 /// A model, or a loose file, in a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelCard {

@@ -13,7 +13,7 @@ use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
+use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
 use atelier_core::canvas::{BlendMode, Layer, LayerId, LayerKind, LayerText};
 use atelier_language::tr;
 
@@ -51,7 +51,7 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     words_field(ui, state, commands, current);
     text_field(ui, commands, document, current);
     if current.kind.is_picture() {
-        blend_row(ui, commands, current);
+        blend_row(ui, state, commands, current);
     }
     let mut opacity = f32::from(current.opacity) / 255.0;
     ui.horizontal(|ui| {
@@ -166,12 +166,13 @@ fn text_field(ui: &mut Ui, commands: &mut Commands, document: &OpenDocument, lay
     }
 }
 
-/// How a layer's colours meet those below.
-fn blend_row(ui: &mut Ui, commands: &mut Commands, layer: &Layer) {
+/// How a layer's colours meet those below, and whether its transparent parts stay so.
+fn blend_row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
     let palette = theme::palette(ui);
-    let command = Command::SetBlend(layer.id, layer.blend);
-    ui.horizontal(|ui| {
+    let mut chosen = Commands::default();
+    let left = |ui: &mut Ui| {
         ui.label(RichText::new(tr!("canvas-blend")).size(theme::SMALL).color(palette.weak));
+        let command = Command::SetBlend(layer.id, layer.blend);
         let mut blend = layer.blend;
         let menu = ComboBox::from_id_salt("blend mode").selected_text(blend.label()).width(ui.available_width());
         let response = menu.show_ui(ui, |ui| {
@@ -183,7 +184,20 @@ fn blend_row(ui: &mut Ui, commands: &mut Commands, layer: &Layer) {
         if blend != layer.blend {
             commands.push(Command::SetBlend(layer.id, blend));
         }
-    });
+    };
+    let right = |ui: &mut Ui| {
+        let command = Command::SetAlphaLocked(layer.id, !layer.alpha_locked);
+        let name = format!("{}: {}", command.label(), layer.name);
+        command_control(ui, state, &mut chosen, command, |ui| {
+            let response = bare_icon(ui, Icon::Checks, &name);
+            if layer.alpha_locked {
+                ui.painter().rect_stroke(response.rect, theme::RADIUS, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
+            }
+            response
+        });
+    };
+    widgets::row_of_sides(ui, ROW_HEIGHT, "blend", left, right);
+    commands.append(chosen);
 }
 
 /// A layer of the list, which can be dragged to another place in it.
@@ -221,17 +235,6 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         let command = Command::SetLocked(layer.id, !layer.locked);
         let name = format!("{}: {}", command.label(), layer.name);
         command_control(ui, state, commands, command, |ui| bare_icon(ui, lock, &name));
-        if layer.kind.is_picture() && is_current {
-            let command = Command::SetAlphaLocked(layer.id, !layer.alpha_locked);
-            let name = format!("{}: {}", command.label(), layer.name);
-            command_control(ui, state, commands, command, |ui| {
-                let response = bare_icon(ui, Icon::Checks, &name);
-                if layer.alpha_locked {
-                    ui.painter().rect_stroke(response.rect, theme::RADIUS, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
-                }
-                response
-            });
-        }
     };
     let left = |ui: &mut Ui| {
         let wide = ui.available_width();

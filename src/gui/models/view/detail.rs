@@ -19,7 +19,6 @@ use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
 use atelier_language::{catalogue_text, tr};
-use atelier_library::variant_words;
 
 /// Seconds between two looks at the progress of a copy.
 const PROGRESS_SECS: f64 = 0.5;
@@ -177,7 +176,7 @@ fn variants(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
     title(ui, tr!("models-sizes"));
     let chosen = state.models.variant(model).map(|it| it.name.clone());
     for variant in &model.variants {
-        let name = if variant.name.is_empty() { tr!("models-usual") } else { variant_words(&variant.name) };
+        let name = if variant.name.is_empty() { tr!("models-usual") } else { variant.words() };
         let bytes = variant.bytes.map_or_else(|| tr!("models-size-unknown-2").into(), file_size);
         let fits = state.models.memory.map(|it| it.fits(variant.bytes));
         let note = if variant.on_disk { Some(tr!("models-on-disk")) } else { fits.map(|it| it.label(state.models.memory)) };
