@@ -307,7 +307,9 @@ fn what_a_model_predicts_is_told_by_its_marks_or_by_the_setting() {
     let (unmarked, taesd) = (draft("sd15"), whole("sd15", &dir).get(FileRole::Taesd).unwrap().to_owned());
     let marked = |marks: &[&str]| {
         let mut model = unmarked.clone();
-        marks.iter().for_each(|mark| model.add(mark, &[1]));
+        for mark in marks {
+            model.add(mark, &[1]);
+        }
         model
     };
     let run = |files, prediction| engine.run(&Recipe { files, prediction, steps: 2, ..of_zeros() }).pixels().to_vec();
