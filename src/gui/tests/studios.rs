@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use atelier_gallery::queue::{JobState, QueuedJob};
 use atelier_peers::{Announcement, Browser, KeptStudios, Network, StudioAddress, StudioId};
 
+use crate::gui::sharing::state::Phase;
 use crate::gui::studios::state::Answer;
 use crate::gui::tests::board::machine;
 use crate::gui::tests::*;
@@ -296,7 +297,7 @@ fn a_studio_that_has_another_address_is_found_again_and_that_is_said() {
     let (mut there, mut studio) = connected(mdns);
     let before = kept(&studio).iter().next().unwrap().clone();
     there.click("Stop sharing");
-    there.until("the end", |app| app.state.sharing.address().is_none());
+    there.until("the end", |app| matches!(app.state.sharing.phase, Phase::Off));
     there.click("Start sharing");
     there.until("the server", |app| app.state.sharing.address().is_some());
     let running = there.app().state.sharing.running().unwrap();
