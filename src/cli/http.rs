@@ -116,7 +116,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
     let mut told = BTreeSet::new();
     while !interrupt.pressed() {
         if has_come.swap(false, Ordering::AcqRel) {
-            for line in not_yet_told(&server.guests().asking, &mut told) {
+            for line in refusals(&server.guests().asking, &mut told) {
                 write_message(err, &line);
             }
         }
@@ -184,12 +184,12 @@ fn welcome(address: SocketAddr, is_network: bool, needs_token: bool, tokens: &[(
     lines
 }
 
-/// Lines about those who came without a token and were not told of, and one that ends them.
-fn not_yet_told(asking: &[Caller], told: &mut BTreeSet<IpAddr>) -> Vec<String> {
+/// Lines that name those who came without a token and are not among `told`, and one that ends them.
+fn refusals(asking: &[Caller], told: &mut BTreeSet<IpAddr>) -> Vec<String> {
     let mut lines = Vec::new();
     for caller in asking {
         if told.len() < MAX_TOLD && told.insert(caller.address) {
-            lines.push(turned_away(caller));
+            lines.push(refusal(caller));
             if told.len() == MAX_TOLD {
                 lines.push("Further devices without a token are refused without a line here.".to_owned());
             }
@@ -198,8 +198,8 @@ fn not_yet_told(asking: &[Caller], told: &mut BTreeSet<IpAddr>) -> Vec<String> {
     lines
 }
 
-/// That a device came without a token, in a sentence.
-fn turned_away(caller: &Caller) -> String {
+/// The line that names a device which came without a token.
+fn refusal(caller: &Caller) -> String {
     let Caller { address, program } = caller;
     let named = program.as_ref().map(|name| format!(", whose program calls itself \"{name}\",")).unwrap_or_default();
     format!("A device at {address}{named} came without a token that counts, and was refused. Give it one with --person NAME.")
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_device_without_a_token_is_told_with_what_its_program_calls_itself() {
-        let told = |program: Option<&str>| turned_away(&Caller { address: [192, 168, 1, 23].into(), program: program.map(str::to_owned) });
+        let told = |program: Option<&str>| refusal(&Caller { address: [192, 168, 1, 23].into(), program: program.map(str::to_owned) });
         assert!(told(Some("Blender")).starts_with("A device at 192.168.1.23, whose program calls itself \"Blender\", came"));
         assert!(told(None).starts_with("A device at 192.168.1.23 came without a token"));
     }
@@ -220,13 +220,13 @@ mod tests {
     fn each_device_without_a_token_is_told_once_and_a_flood_of_them_ends() {
         let device = |last: u8| Caller { address: [10, 0, 0, last].into(), program: None };
         let mut told = BTreeSet::new();
-        let first = not_yet_told(&[device(1), device(2)], &mut told);
+        let first = refusals(&[device(1), device(2)], &mut told);
         assert!(first.len() == 2 && first[1].contains("10.0.0.2"), "{first:?}");
-        assert_eq!(not_yet_told(&[device(2), device(1)], &mut told), Vec::<String>::new());
+        assert_eq!(refusals(&[device(2), device(1)], &mut told), Vec::<String>::new());
         let many: Vec<Caller> = (1..=250).map(device).collect();
-        let rest = not_yet_told(&many, &mut told);
+        let rest = refusals(&many, &mut told);
         assert!(rest.len() == MAX_TOLD - 1 && rest[MAX_TOLD - 2].starts_with("Further devices"), "{rest:?}");
-        assert!(not_yet_told(&many, &mut told).is_empty() && told.len() == MAX_TOLD);
+        assert!(refusals(&many, &mut told).is_empty() && told.len() == MAX_TOLD);
     }
 
     #[test]

@@ -105,23 +105,16 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
     product.tokens     = tokens;
     product.features   = weights->ne[1];
     product.depth      = weights->ne[0];
-    if (is_folded) {
-        if (!rows_of(activations, 0, &product.activations)) {
-            return false;
-        }
-        product.activations.stride = activations->nb[2];
-        product.out                = floats_at(out, 0, 0, 0);
-        product.epilogue           = epilogue;
-        check_done(kernels.multiply(&product, params.ith, params.nth));
-        return true;
-    }
     for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
-        for (int64_t i2 = 0; i2 < out->ne[2]; ++i2) {
+        for (int64_t i2 = 0; i2 < (is_folded ? 1 : out->ne[2]); ++i2) {
             const int64_t w2 = i2 / (activations->ne[2] / weights->ne[2]);
             const int64_t w3 = i3 / (activations->ne[3] / weights->ne[3]);
             rows_of(weights, w2 * weights->nb[2] + w3 * weights->nb[3], &product.weights);
             if (!rows_of(activations, i2 * activations->nb[2] + i3 * activations->nb[3], &product.activations)) {
                 return false;
+            }
+            if (is_folded) {
+                product.activations.stride = activations->nb[2];
             }
             product.out      = floats_at(out, 0, i2, i3);
             product.epilogue = moved(epilogue, product.out - floats_at(out, 0, 0, 0));

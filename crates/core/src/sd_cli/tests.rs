@@ -469,7 +469,7 @@ fn pictures_of_a_person_are_named_by_their_folder() {
 }
 
 #[test]
-fn sd_cli_gets_one_budget_and_the_others_are_told() {
+fn one_budget_is_written_and_a_note_has_the_others() {
     let it = pasted("sd -m m --max-vram te=2,unet=6.5 --stream-layers diffusion,te");
     assert_eq!((it.left_out.len(), it.recipe.placement.max_vram.as_str()), (0, "te=2,unet=6.5"));
     let written = write(&it.recipe);

@@ -2,7 +2,7 @@
 //! buttons in its card's menu.
 
 use eframe::egui::{
-    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
@@ -69,6 +69,15 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
     response.on_hover_text(tr!("devices-budget-drag-or-use", budget = memory_size(budget)));
 }
 
+/// Draws a budget as a number in GiB, from `least` to all memory of its device; the number to which
+/// a person changed it comes back beside.
+fn number(ui: &mut Ui, before: f64, least: f64, total_bytes: u64) -> (Response, Option<f64>) {
+    let mut gib = before;
+    let most = (total_bytes.max(GIB / 10) as f64 / GIB as f64).max(before);
+    let response = ui.add(DragValue::new(&mut gib).range(least..=most).speed(0.05).fixed_decimals(1).suffix(" GiB"));
+    (response, ((gib - before).abs() > 0.04).then(|| (gib * 10.0).round() / 10.0))
+}
+
 pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device, bar: &Bar) {
     let palette = theme::palette(ui);
     let wide = ui.available_width();
@@ -77,13 +86,11 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
         if let Some(budget) = bar.budget_bytes {
             let label = ui.label(small(tr!("devices-budget"), palette.weak));
             let before = (budget as f64 / GIB as f64 * 10.0).round() / 10.0;
-            let mut gib = before;
-            let most = (bar.total_bytes.max(GIB / 10) as f64 / GIB as f64).max(before);
-            let number = DragValue::new(&mut gib).range(0.1..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
+            let (number, changed) = number(ui, before, 0.1, bar.total_bytes);
             let set = Command::SetBudget(device.name.clone(), Some(0.0));
-            ui.add(number).labelled_by(label.id).on_hover_text(set.tooltip());
-            if (gib - before).abs() > 0.04 {
-                commands.push(Command::SetBudget(device.name.clone(), Some((gib * 10.0).round() / 10.0)));
+            number.labelled_by(label.id).on_hover_text(set.tooltip());
+            if let Some(gib) = changed {
+                commands.push(Command::SetBudget(device.name.clone(), Some(gib)));
             }
             let remove = Command::SetBudget(device.name.clone(), None);
             command_control(ui, state, commands, remove, |ui| {
@@ -121,17 +128,14 @@ pub(crate) fn module_budget(ui: &mut Ui, board: &Board, commands: &mut Commands,
     if !module.has_layers() || run.is_ram() || !location.is_ram() {
         return;
     }
-    let gib_of = |bytes: u64| bytes as f64 / GIB as f64;
     ui.horizontal(|ui| {
         ui.label(small(tr!("devices-budget"), palette.weak));
         if let Some(before) = placement.budgets.modules().get(&module).copied() {
-            let mut gib = before;
-            let most = gib_of(run.device.memory_total_bytes.max(GIB / 10)).max(before);
-            let number = DragValue::new(&mut gib).range(before.min(0.1)..=most).speed(0.05).fixed_decimals(1).suffix(" GiB");
+            let (number, changed) = number(ui, before, before.min(0.1), run.device.memory_total_bytes);
             let set = Command::SetModuleBudget(module, Some(0.0));
-            ui.add(number).on_hover_text(set.tooltip()).accessible_name(tr!("devices-budget-of-the", noun = module.noun()));
-            if (gib - before).abs() > 0.04 {
-                commands.push(Command::SetModuleBudget(module, Some((gib * 10.0).round() / 10.0)));
+            number.on_hover_text(set.tooltip()).accessible_name(tr!("devices-budget-of-the", noun = module.noun()));
+            if let Some(gib) = changed {
+                commands.push(Command::SetModuleBudget(module, Some(gib)));
             }
             let remove = Command::SetModuleBudget(module, None);
             let name = tr!("devices-remove-the-budget-of-the", noun = module.noun());
@@ -142,7 +146,7 @@ pub(crate) fn module_budget(ui: &mut Ui, board: &Board, commands: &mut Commands,
             // Starts at what it takes, which changes nothing yet.
             let taken = board.prediction.as_ref().and_then(|it| it.modules.get(&module));
             let taken = taken.map_or(GIB, |it| it.staged_bytes.saturating_add(it.compute_bytes));
-            let set = Command::SetModuleBudget(module, Some(((gib_of(taken) * 10.0).ceil() / 10.0).max(0.1)));
+            let set = Command::SetModuleBudget(module, Some(((taken as f64 / GIB as f64 * 10.0).ceil() / 10.0).max(0.1)));
             let name = tr!("devices-set-a-budget-for-the", noun = module.noun());
             if ui.button(tr!("devices-set-a-budget")).on_hover_text(set.tooltip()).accessible_name(name).clicked() {
                 commands.push(set);
