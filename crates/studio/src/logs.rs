@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use atelier_core::owner_only;
@@ -21,6 +21,8 @@ use super::log_text::LogWriter;
 const MAX_FILE_BYTES: u64 = 512 << 10;
 /// Number of log files, the current one included.
 const MAX_FILES: usize = 5;
+/// Lines that wait for the thread that writes them; those beyond are left out. Each takes 32 bytes from the start on.
+const MAX_WAITING_LINES: usize = 8192;
 
 /// Folder of the logs.
 #[must_use]
@@ -40,7 +42,8 @@ pub fn filter() -> Targets {
 /// # Errors
 /// If the folder cannot be written to.
 pub fn open(folder: &Path) -> io::Result<(NonBlocking, WorkerGuard)> {
-    Ok(tracing_appender::non_blocking(LogWriter(RotatingFile::open(folder, MAX_FILE_BYTES, MAX_FILES)?)))
+    let file = LogWriter(RotatingFile::open(folder, MAX_FILE_BYTES, MAX_FILES)?);
+    Ok(NonBlockingBuilder::default().buffered_lines_limit(MAX_WAITING_LINES).finish(file))
 }
 
 /// The last lines of the logs, at most so many bytes. Empty where there are none.
