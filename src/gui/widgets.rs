@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use atelier_language::tr;
+use atelier_language::{chosen_language, decimal, tr};
 use eframe::egui::{
     self, Align, Button, Context, DragValue, Layout, Response, RichText, Role, Sense, Slider, Stroke, Ui, WidgetInfo, emath::Numeric, vec2,
 };
@@ -497,7 +497,7 @@ pub(crate) fn setting_row<N: Numeric>(
         let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let number =
-                DragValue::new(value).range(limits).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
+                number_field(value).range(limits).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
             ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(label);
         });
     });
@@ -522,7 +522,7 @@ pub(crate) fn optional_row<N: Numeric>(
             (false, _) => *value = None,
             (true, None) => *value = Some(usual),
             (true, Some(number)) => {
-                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), DragValue::new(number).range(range).speed(speed))
+                ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number_field(number).range(range).speed(speed))
                     .on_hover_text(hover)
                     .accessible_name(label);
             }
@@ -616,12 +616,39 @@ pub(crate) fn fold_chevron(ui: &mut Ui, openness: f32, response: &Response) {
 
 /// A field of a whole number. An arrow key changes it by its speed, so that of egui, a quarter, would change nothing.
 pub(crate) fn whole_number<N: Numeric, R: Numeric>(number: &mut N, range: RangeInclusive<R>) -> DragValue<'_> {
-    DragValue::new(number).range(range).speed(1.0)
+    number_field(number).range(range).speed(1.0)
+}
+
+/// A field of a number, written as in the language in use and read in each way in which it may be typed.
+pub(crate) fn number_field<N: Numeric>(number: &mut N) -> DragValue<'_> {
+    DragValue::new(number)
+        .custom_formatter(|value, decimals| decimal(egui::emath::format_with_decimals_in_range(value, decimals)))
+        .custom_parser(|text| typed_number(text, chosen_language().decimal_mark()))
+}
+
+/// The number of what was typed, with this mark or a point before the decimals; `None` where it is none.
+fn typed_number(text: &str, mark: char) -> Option<f64> {
+    let read = |letter: char| match letter {
+        '\u{2212}' => '-',
+        _ if letter == mark => '.',
+        _ => letter,
+    };
+    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).map(read).collect();
+    text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_read_with_the_mark_of_the_language_or_a_point() {
+        assert_eq!([typed_number("1,5", ','), typed_number("1.5", ','), typed_number(" −0,25 ", ',')], [Some(1.5), Some(1.5), Some(-0.25)]);
+        assert_eq!([typed_number("7", '.'), typed_number("1 024.5", '.')], [Some(7.0), Some(1024.5)]);
+        for words in ["1,5", "1.000.5", "inf", "NaN", "", "seven"] {
+            assert_eq!(typed_number(words, '.'), None, "{words}");
+        }
+    }
 
     #[test]
     fn a_long_name_loses_its_middle_and_keeps_its_end() {

@@ -1,6 +1,6 @@
 //! Settings of the tool in use, over the canvas.
 
-use eframe::egui::{Align, DragValue, Label, Layout, Margin, RichText, Slider, SliderClamping, Ui, vec2};
+use eframe::egui::{Align, Label, Layout, Margin, RichText, Slider, SliderClamping, Ui, vec2};
 
 use super::area::area_button;
 use crate::gui::canvas::Command;
@@ -156,5 +156,5 @@ fn bare_slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::Range
 
 fn number(ui: &mut Ui, label: &str, value: &mut u8, tip: &str, range: std::ops::RangeInclusive<u8>, speed: f64) {
     ui.label(RichText::new(label).size(theme::SMALL).color(theme::palette(ui).weak));
-    ui.add(DragValue::new(value).range(range).speed(speed)).on_hover_text(tip).accessible_name(label);
+    ui.add(widgets::number_field(value).range(range).speed(speed)).on_hover_text(tip).accessible_name(label);
 }

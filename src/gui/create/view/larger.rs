@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
+use eframe::egui::{ComboBox, TextEdit, Ui};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -61,7 +61,9 @@ fn size_rows(ui: &mut Ui, hires: &mut Hires, first: (u32, u32)) {
         if let Some((width, height)) = &mut hires.target {
             let (least, most) = Hires::SIDES;
             for (side, name) in [(width, tr!("create-width-of-the-second")), (height, tr!("create-height-of-the-second"))] {
-                ui.add(DragValue::new(side).range(least..=most).speed(8.0)).on_hover_text(tr!("create-pixels")).accessible_name(name);
+                ui.add(widgets::number_field(side).range(least..=most).speed(8.0))
+                    .on_hover_text(tr!("create-pixels"))
+                    .accessible_name(name);
             }
         }
     });

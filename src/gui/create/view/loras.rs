@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use eframe::egui::{
-    Align, Button, DragValue, Frame, Id, Label, Layout, Margin, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Sense, Slider,
+    Align, Button, Frame, Id, Label, Layout, Margin, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Sense, Slider,
     SliderClamping, TextEdit, Ui, UiBuilder, vec2,
 };
 
@@ -236,7 +236,7 @@ fn strength_row(ui: &mut Ui, name: &str, hover: &str, strength: &mut f32, is_on:
             *strength = 1.0;
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let number = DragValue::new(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
+            let number = widgets::number_field(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
             ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name);
         });
         slider

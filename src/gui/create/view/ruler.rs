@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, Context, CursorIcon, DragValue, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke,
-    Ui, WidgetInfo, pos2, vec2,
+    Align, Align2, Context, CursorIcon, EventFilter, FontId, Id, Key, Label, Layout, Modifiers, Rect, ScrollArea, Sense, Stroke, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
@@ -208,7 +208,7 @@ fn track_control(ui: &mut Ui, track: &Track, control: TrackControl, state: &Stat
         }
         TrackControl::Guidance(index, guidance) => {
             let mut asked = guidance;
-            let number = DragValue::new(&mut asked).range(ROWS.guidance.limits).speed(0.05).max_decimals(2);
+            let number = widgets::number_field(&mut asked).range(ROWS.guidance.limits).speed(0.05).max_decimals(2);
             let hover = tr!("create-guidance-in-these-steps");
             let room = vec2(NAME_WIDTH - BUTTON_SIDE - ui.spacing().item_spacing.x, TRACK_HEIGHT);
             ui.add_sized(room, number).on_hover_text(hover).accessible_name(track.name.as_str());

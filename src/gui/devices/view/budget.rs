@@ -2,7 +2,7 @@
 //! buttons in its card's menu.
 
 use eframe::egui::{
-    Align, Button, CursorIcon, DragValue, EventFilter, Id, Key, Layout, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align, Button, CursorIcon, EventFilter, Id, Key, Layout, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use crate::gui::command::Commands;
@@ -12,7 +12,7 @@ use crate::gui::devices::view::memory_bar::{Bar, small};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::{bare_icon, command_control};
+use crate::gui::widgets::{bare_icon, command_control, number_field};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
@@ -74,7 +74,7 @@ pub(crate) fn handle(ui: &mut Ui, commands: &mut Commands, device: &Device, bar:
 fn number(ui: &mut Ui, before: f64, least: f64, total_bytes: u64) -> (Response, Option<f64>) {
     let mut gib = before;
     let most = (total_bytes.max(GIB / 10) as f64 / GIB as f64).max(before);
-    let response = ui.add(DragValue::new(&mut gib).range(least..=most).speed(0.05).fixed_decimals(1).suffix(" GiB"));
+    let response = ui.add(number_field(&mut gib).range(least..=most).speed(0.05).fixed_decimals(1).suffix(" GiB"));
     (response, ((gib - before).abs() > 0.04).then(|| (gib * 10.0).round() / 10.0))
 }
 
