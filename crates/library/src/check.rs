@@ -13,7 +13,7 @@ use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
 use super::heads;
-use super::kind::{DIFFUSION_PREFIXES, PHOTOMAKER_V2, VAE_PREFIXES};
+use super::kind::{DIFFUSION_PREFIXES, VAE_PREFIXES};
 use super::problem::Problem;
 use super::shards;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
@@ -93,9 +93,7 @@ impl HeaderCache {
             .main_role()
             .and_then(|role| set.known(role))
             .is_some_and(|known| !["F32", "F16", "BF16"].contains(&known.kind.quantisation.as_str()));
-        let needs_id_embedding = set
-            .known(FileRole::Photomaker)
-            .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
+        let needs_id_embedding = set.known(FileRole::Photomaker).is_some_and(|known| known.kind.reads_faces);
         let encodes_pictures = set.encodes_pictures();
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
         Ok(Checked {

@@ -40,6 +40,8 @@ pub struct FileKind {
     pub sees_start_picture: bool,
     /// True for a diffusion module that is given a control picture without a `ControlNet`.
     pub reads_control: bool,
+    /// True for a `PhotoMaker` v2, which reads features of faces beside pictures.
+    pub reads_faces: bool,
     /// The modules in it, by the roles that files of them alone would have.
     pub contains: Vec<FileRole>,
     /// Width of a text encoder.
@@ -78,9 +80,7 @@ pub(crate) fn in_language_model(name: &str) -> Option<&str> {
 
 /// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of
 /// stable-diffusion.cpp).
-pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
-/// Its name, in every language.
-pub(crate) const PHOTOMAKER_V2_NAME: &str = "PhotoMaker v2";
+const PHOTOMAKER_V2: &str = "qformer_perceiver.";
 
 /// Variant that fills a masked part, beside [`INPAINTING`].
 const FILL: &str = " Fill";
@@ -101,6 +101,7 @@ pub fn identify(header: &Header) -> FileKind {
         looks_at_references: false,
         sees_start_picture: false,
         reads_control: false,
+        reads_faces: false,
         contains: Vec::new(),
         text_width: None,
         vocabulary: None,
@@ -108,7 +109,8 @@ pub fn identify(header: &Header) -> FileKind {
     };
     // Before LoRAs: a PhotoMaker brings one along.
     if tensors.is_photomaker() {
-        kind.name = if tensors.any_contains(PHOTOMAKER_V2) { PHOTOMAKER_V2_NAME.into() } else { "PhotoMaker".into() };
+        kind.reads_faces = tensors.any_contains(PHOTOMAKER_V2);
+        kind.name = if kind.reads_faces { "PhotoMaker v2".into() } else { "PhotoMaker".into() };
         kind.role = Some(FileRole::Photomaker);
     } else if tensors.is_lora() {
         kind.is_lora = true;

@@ -57,7 +57,8 @@ pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, IdentifiedFile};
 pub use cards::{
-    Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind, builtin_card, card_named, model_cards, why_no_pickles,
+    Availability, BUILTIN_CARD_ID, CardFile, CardVariant, FileFacts, ModelCard, ModelKind, builtin_card, card_named, model_cards,
+    why_no_pickles,
 };
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
 pub use check::{Checked, check_files, snap};

@@ -4,7 +4,7 @@
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
 use atelier_core::recipe::{ControlImage, PartialRecipe, Person, Preprocessor, Rng};
-use atelier_library::{CardFile, ModelCard, ModelKind};
+use atelier_library::{CardFile, FileFacts, ModelCard, ModelKind};
 use atelier_studio::library_service::LibrarySnapshot;
 
 fn set(studio: &mut Studio, recipe: Recipe) {
@@ -395,16 +395,17 @@ fn a_person_has_a_face_embedding_where_the_photomaker_may_read_one() {
     let mut recipe = Recipe { prompt: "a woman img".into(), person, ..ready() };
     recipe.files.set(FileRole::Photomaker, "/m/photomaker-v1.safetensors");
     let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
-    let set_facts = |studio: &mut Studio, facts: &str| {
+    // The words are not searched: another language could have any.
+    let set_facts = |studio: &mut Studio, words: &str, reads_faces| {
         know_photomaker(studio, "SDXL");
         let mut snapshot = (*studio.app().state.shared.library).clone();
-        snapshot.cards[1].files[0].facts = Some(facts.into());
+        snapshot.cards[1].files[0].facts = Some(FileFacts { words: words.into(), reads_faces });
         studio.app_mut().state.shared.library = Arc::new(snapshot);
         studio.harness.run_ok();
     };
-    set_facts(&mut studio, "PhotoMaker, 400 M parameters, F16");
+    set_facts(&mut studio, "not a PhotoMaker v2, 400 M parameters, F16", false);
     assert!(studio.sees("Style strength") && !studio.sees("Face embedding"), "the first version reads none");
-    set_facts(&mut studio, "PhotoMaker v2, 900 M parameters, F16");
+    set_facts(&mut studio, "第2版、9億パラメーター", true);
     assert!(studio.sees("Choose a face embedding"));
     studio.harness.check_accessibility();
     studio.fill("Face embedding", "/p/id_embeds.bin");
@@ -414,7 +415,7 @@ fn a_person_has_a_face_embedding_where_the_photomaker_may_read_one() {
     assert_eq!(chosen(&studio), Some("/p/id_embeds.bin".into()));
     assert!(!studio.sees("Choose a face embedding"));
     // What is set stays in sight, and can be taken away.
-    set_facts(&mut studio, "PhotoMaker, 400 M parameters, F16");
+    set_facts(&mut studio, "not a PhotoMaker v2, 400 M parameters, F16", false);
     studio.fill("Face embedding", " ");
     studio.press(Modifiers::NONE, Key::Enter);
     studio.harness.run_ok();

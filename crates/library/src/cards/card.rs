@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::assemble::Missing;
-use crate::kind::PHOTOMAKER_V2_NAME;
 use crate::manifest::{Defaults, Example, Licence, Role, Sha256};
 use crate::models::Runnable;
 use atelier_core::recipe::{FileRole, ModelFiles};
@@ -137,6 +136,15 @@ impl Availability {
     }
 }
 
+/// What a file's header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Contents, parameters and number type, in a few words.
+    pub words: String,
+    /// True of a `PhotoMaker` v2, which reads features of faces beside pictures.
+    pub reads_faces: bool,
+}
+
 /// A file of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardFile {
@@ -148,8 +156,8 @@ pub struct CardFile {
     pub path: Option<PathBuf>,
     /// Its size in bytes, estimated if not on this disk.
     pub bytes: Option<u64>,
-    /// Contents, parameters and number type, as its header says; `None` where it was not read.
-    pub facts: Option<String>,
+    /// What its header says; `None` where it was not read.
+    pub facts: Option<FileFacts>,
     /// Its SHA-256, as its manifest or its download says; `None` where nobody has written it down.
     pub sha256: Option<Sha256>,
 }
@@ -158,7 +166,7 @@ impl CardFile {
     /// False of a `PhotoMaker` whose header says that it reads no features of faces.
     #[must_use]
     pub fn may_read_faces(&self) -> bool {
-        self.facts.as_ref().is_none_or(|facts| facts.contains(PHOTOMAKER_V2_NAME))
+        self.facts.as_ref().is_none_or(|facts| facts.reads_faces)
     }
 }
 

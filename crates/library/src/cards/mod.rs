@@ -17,7 +17,7 @@ use crate::manifest::Sha256;
 use crate::models::Models;
 use crate::usage::Usage;
 
-pub use card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind};
+pub use card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, FileFacts, ModelCard, ModelKind};
 pub use file::why_no_pickles;
 use model::Sources;
 pub use model::{builtin_card, card_named};

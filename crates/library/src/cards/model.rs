@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, ModelKind};
+use super::card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, FileFacts, ModelCard, ModelKind};
 use crate::builtin::Builtin;
 use crate::disk::{DiskFile, Facts, Training};
 use crate::header::file_name;
@@ -239,14 +239,15 @@ fn kind_of(files: &[CardFile]) -> ModelKind {
     }
 }
 
-/// A file's contents, parameters and number type, in a few words.
-pub(super) fn file_facts(facts: &Facts) -> String {
+/// What the card of a file says of its header.
+pub(super) fn file_facts(facts: &Facts) -> FileFacts {
     let parameters = match facts.parameters as f64 {
         few if few < 1e6 => format!("{:.0} k", few / 1e3),
         some if some < 1e9 => format!("{:.0} M", some / 1e6),
         many => format!("{} B", decimal(many / 1e9, 1)),
     };
-    tr!("library-parameters", name = kind_words(&facts.name), parameters, quantisation = facts.quantisation)
+    let words = tr!("library-parameters", name = kind_words(&facts.name), parameters, quantisation = facts.quantisation);
+    FileFacts { words, reads_faces: facts.reads_faces }
 }
 
 /// The trainer's notes beside the trigger words, as heads and texts.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::disk::{DiskFile, FileStatus};
+use crate::disk::{DiskFile, FileStatus, inspect_file};
 use crate::manifest::Licence;
 use std::collections::BTreeMap;
 
@@ -33,4 +33,21 @@ fn a_loose_file_of_no_model_is_listed_after_the_models_and_before_the_catalogue(
     let cards = model_cards(&shipped(), &scan, None, &BTreeMap::new());
     assert_eq!((cards[0].id.as_str(), cards[0].availability), ("/m/old.ckpt", Availability::Listed));
     assert_eq!(cards[1].availability, Availability::Catalogue);
+}
+
+#[test]
+fn whether_a_photomaker_reads_faces_is_what_its_header_says_whatever_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, is_v2) in [("photomaker-v2-renamed.safetensors", false), ("first.safetensors", true)] {
+        let path = dir.path().join(name);
+        testkit::families::photomaker_of_zeros(is_v2).write(&path).unwrap();
+        let status = inspect_file(&path);
+        let file = DiskFile { path, bytes: 7, modified: Some(1), hint: None, status };
+        let scan = ScanResult { files: vec![Arc::new(file)], ..ScanResult::default() };
+        let card = model_cards(&shipped(), &scan, None, &BTreeMap::new()).swap_remove(0);
+        assert_eq!(card.files[0].may_read_faces(), is_v2, "{name}");
+        let mut unread = card.files[0].clone();
+        unread.facts = None;
+        assert!(unread.may_read_faces(), "nothing says that it does not");
+    }
 }

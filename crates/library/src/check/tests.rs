@@ -249,7 +249,7 @@ fn a_photomaker_goes_with_sdxl_alone() {
         let path = dir.path().join("pm.safetensors");
         testkit::families::photomaker_of_zeros(is_v2).write(&path).unwrap();
         let kind = crate::identify(&crate::read_header(&path).unwrap());
-        assert_eq!((kind.name.as_str(), kind.role, kind.is_lora), (version, Some(FileRole::Photomaker), false));
+        assert_eq!((kind.name.as_str(), kind.role, kind.is_lora, kind.reads_faces), (version, Some(FileRole::Photomaker), false, is_v2));
         let mut files = write("sdxl");
         files.set(FileRole::Photomaker, path.clone());
         let checked = check_files(&files, &[]).unwrap();

@@ -15,7 +15,7 @@ use atelier_language::{chosen_language, tr};
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised
 /// whenever `identify` learns something.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// A larger file is not ours: so many files as are remembered take less.
 const MAX_BYTES: u64 = 64 << 20;
 /// Beyond so many, what was not seen in the last look is forgotten.

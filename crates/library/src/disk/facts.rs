@@ -73,6 +73,8 @@ pub struct Facts {
     pub vocabulary: Option<u64>,
     /// Channels of the latents that a VAE or tiny autoencoder decodes.
     pub latent_channels: Option<u64>,
+    /// True of a `PhotoMaker` v2, which reads features of faces beside pictures.
+    pub reads_faces: bool,
     /// The text encoder that a diffusion module reads, by its role and width.
     pub reads: Option<(FileRole, u64)>,
     /// Notes of its trainer.
@@ -166,6 +168,7 @@ impl Facts {
             text_width: kind.text_width,
             vocabulary: kind.vocabulary,
             latent_channels: kind.latent_channels,
+            reads_faces: kind.reads_faces,
             training: training(&header.metadata),
         }
     }

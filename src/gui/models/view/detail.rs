@@ -221,7 +221,7 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
             let hover = file.path.as_ref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
             ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(hover);
             if let Some(facts) = &file.facts {
-                ui.add(Label::new(small(facts, palette.weak)).truncate());
+                ui.add(Label::new(small(&facts.words, palette.weak)).truncate());
             }
         });
         ui.add_space(2.0);

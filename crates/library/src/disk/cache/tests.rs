@@ -61,7 +61,7 @@ fn lists_without_end_are_read_to_their_limit() {
     let (words, tags) = (vec!["\"a\""; 100_000].join(","), vec!["[\"a\",1]"; 100_000].join(","));
     let text = format!(
         "{{\"version\":{VERSION},\"files\":{{\"/a\":{{\"bytes\":1,\"modified\":1,\"about\":{{\"known\":{{\"role\":null,\"family\":null,\"name\":\"a\",\"parameters\":1,\
-        \"quantisation\":\"F16\",\"contains\":[],\"text_width\":null,\"vocabulary\":null,\"latent_channels\":null,\"reads\":null,\
+        \"quantisation\":\"F16\",\"contains\":[],\"text_width\":null,\"vocabulary\":null,\"latent_channels\":null,\"reads_faces\":false,\"reads\":null,\
         \"training\":{{\"trigger_words\":[{words}],\"tags\":[{tags}]}}}}}}}}}}}}"
     );
     std::fs::write(&path, text).unwrap();
