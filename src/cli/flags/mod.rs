@@ -526,7 +526,7 @@ pub(super) struct DeviceFlags {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
     /// VRAM budget in GiB: 6 for every GPU, or one for each device or module such as
-    /// cuda0=6,te=2; -1 leaves 1 GiB free
+    /// cuda0=6,te=2, where a module's name is never short for a device; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Stream layers that exceed the VRAM budget: of the diffusion model, or of a list such as

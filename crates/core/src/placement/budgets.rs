@@ -1,8 +1,8 @@
 //! Budgets: the most memory that may be used of a device, and by a module (`--max-vram 6`,
 //! `--max-vram cuda0=6,vulkan0=-1`, `--max-vram te=2,diffusion=6`).
 //!
-//! Invariant: a text made from a value reads back as that value. Not here: what a budget does to a
-//! plan.
+//! Invariant: a text made from a value reads back as that value, or is refused where a device has the
+//! name of a module. Not here: what a budget does to a plan.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +35,8 @@ pub(super) static NO_BUDGETS: Budgets = Budgets { all: None, devices: BTreeMap::
 impl Budgets {
     /// Reads a text: one number for all devices, or entries `device=number` and `module=number`; a
     /// later entry replaces an earlier one. Names are resolved as everywhere
-    /// (`placement::resolve_device`, `placement::modules_named`).
+    /// (`placement::resolve_device`, `placement::modules_named`); one of a module is never short for
+    /// a device, and refused where a device has it.
     pub fn parse(text: &str, devices: &[Device]) -> Result<Self, PlacementError> {
         let mut all = 0.0;
         let mut by_name = BTreeMap::new();
@@ -268,12 +269,26 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_a_device_and_a_module_is_refused_with_both() {
+    fn a_name_of_a_module_is_never_short_for_a_device() {
         let mut devices = workstation();
-        devices[3].name = "Control1".into();
-        let error = Budgets::parse("control=2", &devices).unwrap_err().to_string();
-        assert!(error.contains("Control1, controlnet"), "{error}");
-        assert_eq!(Budgets::parse("control1=2,controlnet=3", &devices).unwrap().to_string(), "Control1=2,controlnet=3");
+        devices[2].name = "Teapot0".into();
+        devices[3].name = "ControlNet-box".into();
+        let read = |text: &str| Budgets::parse(text, &devices).map(|budgets| budgets.to_string()).unwrap();
+        assert_eq!(read("control=2,te=1,controlnet-b=3,tea=4"), "ControlNet-box=3,Teapot0=4,te=1,controlnet=2");
+        assert_eq!(read(&read("te=1,control=2")), "te=1,controlnet=2");
+    }
+
+    #[test]
+    fn a_device_with_the_name_of_a_module_is_refused_with_both() {
+        let mut devices = workstation();
+        devices[3].name = "Conditioner".into();
+        let refused = PlacementError::DeviceAndModule { name: "Conditioner".into(), module: "te" };
+        assert_eq!(Budgets::parse("6, conditioner = 2", &devices), Err(refused.clone()));
+        assert_eq!(
+            refused.to_string(),
+            "\"Conditioner\" is a device and the module te; write another name of the module, or one budget for all devices"
+        );
+        assert_eq!(Budgets::parse("cond=2", &devices).unwrap().to_string(), "te=2");
     }
 
     #[test]

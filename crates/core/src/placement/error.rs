@@ -40,6 +40,14 @@ pub enum PlacementError {
         /// Names of the matching devices.
         matching: String,
     },
+    /// A device has the name of a module, and either can have a budget.
+    #[error("{}", tr!("core-is-a-device-and-a-module", name, module))]
+    DeviceAndModule {
+        /// The device's whole name.
+        name: String,
+        /// The module's name in placement texts.
+        module: &'static str,
+    },
     /// Neither a device nor a module has this name.
     #[error("{}", tr!("core-there-is-no-device-or-module", name, known, perhaps = perhaps(closest.as_ref())))]
     UnknownBudgeted {

@@ -35,23 +35,31 @@ pub(super) enum Budgeted<'a> {
     Modules(&'static [Module]),
 }
 
-/// What a name of a budget means: a device, or modules. A name that could be either is refused, since
-/// nobody who reads it would know which.
+/// What a name of a budget means: a device, or modules.
+///
+/// A name of a module is never short for a device, so that `te=2` means the same on every machine.
+/// Where a device has such a name itself, it is refused: nobody who reads it would know which.
 pub(super) fn budgeted<'a>(name: &str, devices: &'a [Device]) -> Result<Budgeted<'a>, PlacementError> {
-    match (modules_named(name), resolve_device(name, devices)) {
-        (None, Ok(device)) => Ok(Budgeted::Device(device)),
-        (Some(modules), Err(PlacementError::UnknownDevice { .. })) => Ok(Budgeted::Modules(modules)),
-        (Some(modules), Ok(device)) => {
-            let matching = format!("{}, {}", device.name, key(modules));
-            Err(PlacementError::AmbiguousDevice { name: name.trim().to_owned(), matching })
-        }
-        (None, Err(PlacementError::UnknownDevice { name: written, known, .. })) => {
+    if let Some(modules) = modules_named(name) {
+        return match device_called(name.trim(), devices) {
+            None => Ok(Budgeted::Modules(modules)),
+            Some(device) => Err(PlacementError::DeviceAndModule { name: device.name.clone(), module: key(modules) }),
+        };
+    }
+    match resolve_device(name, devices) {
+        Ok(device) => Ok(Budgeted::Device(device)),
+        Err(PlacementError::UnknownDevice { name: written, known, .. }) => {
             let by_name = devices.iter().map(|device| (device.name.as_str(), device.name.as_str()));
             let closest = closest(&plain(name), by_name.chain(module_names()));
             Err(PlacementError::UnknownBudgeted { name: written, known, closest })
         }
-        (_, Err(error)) => Err(error),
+        Err(error) => Err(error),
     }
+}
+
+/// The device with this whole name, in any case.
+fn device_called<'a>(name: &str, devices: &'a [Device]) -> Option<&'a Device> {
+    devices.iter().find(|device| device.name.eq_ignore_ascii_case(name))
 }
 
 /// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`,
@@ -70,7 +78,7 @@ pub fn resolve_device<'a>(name: &str, devices: &'a [Device]) -> Result<&'a Devic
         "gpu" => return graphics().ok_or_else(unknown),
         _ => {}
     }
-    if let Some(exact) = devices.iter().find(|device| device.name.eq_ignore_ascii_case(&wanted)) {
+    if let Some(exact) = device_called(&wanted, devices) {
         return Ok(exact);
     }
     let matching: Vec<&Device> = devices.iter().filter(|device| device.name.to_ascii_lowercase().starts_with(&wanted)).collect();

@@ -126,6 +126,7 @@ core-decode-in-tiles-vae = In Kacheln dekodieren (VAE-Kacheln)
 core-did-you-mean-2 = ; war { $closest } gemeint?
 core-is-not-a-budget = „{ $reason }“ ist kein Budget; die nutzbaren GiB angeben, zum Beispiel 6, cuda0=6 oder te=2, oder -1, um 1 GiB frei zu lassen, oder 0 für kein Budget
 core-could-be-write-the = „{ $name }“ könnte { $matching } sein; den ganzen Namen angeben
+core-is-a-device-and-a-module = „{ $name }“ ist ein Gerät und das Modul { $module }; einen anderen Namen des Moduls oder ein Budget für alle Geräte angeben
 core-there-is-no-device = es gibt kein Gerät „{ $name }“ auf diesem Rechner; wählbar sind { $known }{ $perhaps }
 core-a-module-cannot-run = ein Modul kann nicht auf dem Datenträger laufen, der nur Gewichte speichert; stattdessen disk als Ort der Gewichte angeben (--params-backend)
 core-there-is-no-module-choose-one = es gibt kein Modul „{ $name }“; wählbar sind diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler oder all{ $perhaps }

@@ -126,6 +126,7 @@ core-decode-in-tiles-vae = Decode in tiles (VAE tiling)
 core-did-you-mean-2 = ; did you mean { $closest }?
 core-is-not-a-budget = "{ $reason }" is not a budget; write the GiB that may be used, for example 6, cuda0=6 or te=2, -1 to leave 1 GiB free, or 0 for no budget
 core-could-be-write-the = "{ $name }" could be { $matching }; write the whole name
+core-is-a-device-and-a-module = "{ $name }" is a device and the module { $module }; write another name of the module, or one budget for all devices
 core-there-is-no-device = there is no device "{ $name }" on this machine; choose one of { $known }{ $perhaps }
 core-a-module-cannot-run = a module cannot run on the disk, which only keeps weights; write disk in the weights' place (--params-backend) instead
 core-there-is-no-module-choose-one = there is no module "{ $name }"; choose one of diffusion, te, clip_vision, vae, controlnet, photomaker, upscaler or all{ $perhaps }

@@ -126,6 +126,7 @@ core-decode-in-tiles-vae = タイルでデコードする（VAEタイル）
 core-did-you-mean-2 = （もしかして：{ $closest }）
 core-is-not-a-budget = 「{ $reason }」は予算ではありません。使ってよいGiBを6、cuda0=6、te=2のように書いてください。-1は1 GiBを空けておき、0は予算なしです
 core-could-be-write-the = 「{ $name }」は{ $matching }のどれかわかりません。名前全体を書いてください
+core-is-a-device-and-a-module = 「{ $name }」はデバイスでもモジュール{ $module }でもあります。モジュールの別の名前か、全デバイス共通の予算を書いてください
 core-there-is-no-device = このマシンにデバイス「{ $name }」はありません。{ $known }から選んでください{ $perhaps }
 core-a-module-cannot-run = ディスクは重みを保存するだけで、モジュールを実行できません。diskは重みの場所（--params-backend）に書いてください
 core-there-is-no-module-choose-one = モジュール「{ $name }」はありません。diffusion、te、clip_vision、vae、controlnet、photomaker、upscaler、allから選んでください{ $perhaps }
