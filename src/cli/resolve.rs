@@ -23,10 +23,10 @@ use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Preprocessor, Recipe, Seed,
     SeedNumber, Upscale, shaped_as,
 };
-use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
+use atelier_core::sd_cli::{self, CommandLine, ParsedCommand, RelativeTileSize};
 use atelier_core::words::take_loras;
 use atelier_engine::{PreviewOptions, Task};
-use atelier_library::{ModelKind, Problem, open_folders};
+use atelier_library::{Family, ModelKind, Problem, family_of, open_folders};
 use atelier_studio::next_recipe::without_model;
 use atelier_studio::opened_picture::OpenedPicture;
 use atelier_studio::results::Destination;
@@ -241,7 +241,7 @@ fn recipes(
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
 fn recipe(flags: &GenerateFlags, picture: &PictureFlags, lookup: &Lookup<'_>) -> Result<ResolvedRecipe, UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
-        let ParsedCommand { mut recipe, person_folder, embeddings_folder, left_out, .. } = sd_cli::read(command)?;
+        let ParsedCommand { mut recipe, person_folder, embeddings_folder, relative_tile_size, left_out, .. } = sd_cli::read(command)?;
         if let Some(folder) = embeddings_folder {
             recipe.embeddings = find_embeddings(&folder, &[&recipe.prompt, &recipe.negative_prompt])?;
         }
@@ -249,6 +249,7 @@ fn recipe(flags: &GenerateFlags, picture: &PictureFlags, lookup: &Lookup<'_>) ->
             recipe.person.images = person::images(&folder)?;
         }
         recipe.files = open_folders(&recipe.files);
+        set_relative_tiles(&mut recipe, relative_tile_size);
         let mut notes: Vec<String> = left_out.iter().map(|it| format!("left out: {it}")).collect();
         notes.extend(recipe.clamp());
         (recipe, notes, None)
@@ -498,10 +499,15 @@ fn recipe_of_flags(
         recipe.width = picture.width.unwrap_or(width);
         recipe.height = picture.height.unwrap_or(height);
     }
-    if let Some(size) = modules.vae_relative_tile_size {
-        recipe.set_relative_vae_tiles(size.parts());
-    }
+    set_relative_tiles(&mut recipe, modules.vae_relative_tile_size);
     Ok((recipe, name))
+}
+
+/// Sets the VAE's tiles in relation to the picture, by the latents of the recipe's model.
+fn set_relative_tiles(recipe: &mut Recipe, size: Option<RelativeTileSize>) {
+    if let Some(size) = size {
+        recipe.set_relative_vae_tiles(size.parts(), Family::latent_pixels_of(family_of(&recipe.files)));
+    }
 }
 
 /// The second pass that flags ask for.

@@ -25,6 +25,8 @@ pub(crate) struct ListedModel {
     /// The name of its main file, without folders.
     pub(crate) file: String,
     pub(crate) sha256: Option<String>,
+    /// Where it is known.
+    pub(crate) family: Option<Family>,
     /// It changes a reference picture as its prompt says.
     pub(crate) edits: bool,
     pub(crate) runnable: Runnable,
@@ -171,7 +173,7 @@ fn listed(cards: &[ModelCard]) -> Vec<ListedModel> {
         };
         let (file, family) = (file_name(&main), card.family.as_deref().and_then(Family::from_label));
         let edits = family.is_some_and(|it| [&card.id, &card.name, &file].iter().any(|name| it.edits_references(name)));
-        models.push(ListedModel { title, name, file, sha256, edits, runnable });
+        models.push(ListedModel { title, name, file, sha256, family, edits, runnable });
     }
     models
 }
@@ -228,7 +230,7 @@ mod tests {
         let runnable =
             Runnable { id: id.into(), name: name.into(), files, loras: Vec::new(), defaults: atelier_library::Defaults::default() };
         let title = sum.map_or_else(|| name.to_owned(), |sum| format!("{name} [{}]", &sum[..10]));
-        ListedModel { title, name: name.into(), file: file.into(), sha256: sum.map(str::to_owned), edits: false, runnable }
+        ListedModel { title, name: name.into(), file: file.into(), sha256: sum.map(str::to_owned), family: None, edits: false, runnable }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use atelier_core::recipe::{
 };
 use atelier_core::words::{Wildcards, take_loras_if};
 use atelier_gallery::queue::User;
+use atelier_library::Family;
 use atelier_studio::next_recipe::add_named_loras;
 
 use super::error::Failure;
@@ -293,7 +294,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
         recipe.hires = Some(hires_of(hires, list)?);
     }
     if let Some(parts) = wish.relative_vae_tiles {
-        recipe.set_relative_vae_tiles(parts);
+        recipe.set_relative_vae_tiles(parts, Family::latent_pixels_of(model.family));
     }
     if let Some(ControlWish { model, image, strength, start, end, preprocessor }) = wish.control {
         if let Some(name) = model {
@@ -335,15 +336,22 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use atelier_core::recipe::ModelFiles;
+    use atelier_core::recipe::{ModelFiles, TileSize};
     use atelier_core::words::NoWildcards;
     use atelier_library::{Defaults, Runnable};
 
     fn list(defaults: Defaults) -> ModelList {
         let files: ModelFiles = [(FileRole::Model, PathBuf::from("/m/model.gguf"))].into_iter().collect();
         let runnable = Runnable { id: "model".into(), name: "Model".into(), files, loras: Vec::new(), defaults };
-        let model =
-            ListedModel { title: "Model".into(), name: "Model".into(), file: "model.gguf".into(), sha256: None, edits: false, runnable };
+        let model = ListedModel {
+            title: "Model".into(),
+            name: "Model".into(),
+            file: "model.gguf".into(),
+            sha256: None,
+            family: None,
+            edits: false,
+            runnable,
+        };
         ModelList { models: vec![model], loras: vec!["/m/ink.safetensors".into()], ..ModelList::default() }
     }
 
@@ -387,6 +395,17 @@ mod tests {
         assert_eq!(notes(usual.clone()), Vec::<String>::new());
         let other = Defaults { sampler: Some(Sampler::Lcm), ..usual };
         assert_eq!(notes(other), ["Usual values were replaced by those of Model: sampler Euler a by LCM."]);
+    }
+
+    #[test]
+    fn relative_tiles_count_the_latents_of_the_model() {
+        let mut list = list(Defaults { width: Some(1024), height: Some(512), ..Defaults::default() });
+        let mut tile = |family| {
+            list.models[0].family = family;
+            make(Wish { relative_vae_tiles: Some((0.5, 0.25)), ..Wish::default() }, &list, None, None).unwrap().recipe.vae_tile_size
+        };
+        assert_eq!(tile(Some(Family::ErnieImage)), Some(TileSize { width: 32, height: 8 }));
+        assert_eq!([tile(Some(Family::QwenImage)), tile(None)], [Some(TileSize { width: 64, height: 16 }); 2]);
     }
 
     #[test]

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::adapter::{self, Adapters};
 use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
-use super::header::{Header, file_name};
+use super::header::{Header, file_name, read_header};
 use super::heads;
-use super::kind::{DIFFUSION_PREFIXES, VAE_PREFIXES};
+use super::kind::{DIFFUSION_PREFIXES, VAE_PREFIXES, identify};
 use super::problem::Problem;
 use super::shards;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
@@ -120,6 +120,14 @@ impl HeaderCache {
 /// If the engine could not make a picture with them; the problem says what to do.
 pub fn check_files(files: &ModelFiles, loras: &[Lora]) -> Result<Checked, Problem> {
     HeaderCache::default().check(files, loras)
+}
+
+/// The family of a model of these files, as the header of its main file says it; `None` where that
+/// cannot be read or says none.
+#[must_use]
+pub fn family_of(files: &ModelFiles) -> Option<Family> {
+    let header = read_header(&shards::opened(files.main()?)).ok()?;
+    identify(&header).family
 }
 
 /// The multiple of `multiple` nearest to `value`, halves rounding up, that lies from `min` to

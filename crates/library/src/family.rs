@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::canvas::ModelSizes;
-use atelier_core::recipe::{CacheMode, FamilySetting, FileRole};
+use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, TileSize};
 use atelier_language::tr;
 
 /// A family of models: those that the engine runs the same way.
@@ -235,6 +235,27 @@ impl Family {
             Self::HidreamO1 | Self::Ltx => 32,
             _ => 16,
         }
+    }
+
+    /// Pixels of a side of one value of its latents (`VAE::get_scale_factor` in stable-diffusion.cpp).
+    #[must_use]
+    pub const fn latent_pixels(self) -> u32 {
+        match self {
+            // They compute pixels.
+            Self::ChromaRadiance | Self::HidreamO1 => 1,
+            Self::Ltx => 32,
+            _ => match self.latents() {
+                // The VAE of Flux.2.
+                Latents::Kl(32) => 16,
+                Latents::Kl(_) | Latents::Wan | Latents::Other => TileSize::USUAL_LATENT_PIXELS,
+            },
+        }
+    }
+
+    /// The same for a model whose family may not be known: as most have them.
+    #[must_use]
+    pub fn latent_pixels_of(family: Option<Self>) -> u32 {
+        family.map_or(TileSize::USUAL_LATENT_PIXELS, Self::latent_pixels)
     }
 
     /// The sizes at which it works well, where a recipe has no other.

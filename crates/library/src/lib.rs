@@ -61,7 +61,7 @@ pub use cards::{
     why_no_pickles,
 };
 pub use catalogue::{Catalogue, Offer, WORKING_BYTES};
-pub use check::{Checked, check_files, snap};
+pub use check::{Checked, check_files, family_of, snap};
 pub use config::{LibraryConfig, LibraryConfigError};
 pub use container::{Format, TensorInfo};
 pub use diffusers::{files as diffusers_files, open_folders};

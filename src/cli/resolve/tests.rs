@@ -71,6 +71,26 @@ fn flags_have_sd_clis_names_too() {
     }
 }
 
+#[test]
+fn relative_vae_tiles_count_the_latents_of_the_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("klein.safetensors");
+    let mut model = testkit::families::clip_vision();
+    model.add("double_stream_modulation_img.lin.weight", &[8, 8]);
+    model.write(&path).unwrap();
+    let words = ["-m", path.to_str().unwrap(), "-W", "1024", "-H", "768", "--vae-relative-tile-size", "0.5"];
+    assert_eq!(recipe_of(&words).vae_tile_size, Some(TileSize { width: 32, height: 24 }), "16 pixels each");
+    let pasted = |model: &str| {
+        let command = format!("sd-cli -p x -m '{model}' -W 1024 -H 768 --vae-relative-tile-size 0.25");
+        match job(&["generate", "-o", "a.png", "--from-command", &command]).unwrap().task {
+            Task::Generate { recipe, .. } => recipe.vae_tile_size,
+            Task::Upscale { .. } => panic!("no recipe"),
+        }
+    };
+    assert_eq!(pasted(path.to_str().unwrap()), Some(TileSize { width: 16, height: 12 }));
+    assert_eq!(pasted("unknown.gguf"), Some(TileSize { width: 32, height: 24 }));
+}
+
 /// All jobs of a command.
 fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
     jobs_of(args, Path::new("/home/x"))

@@ -14,6 +14,7 @@ use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;
 use atelier_language::tr;
+use atelier_library::Family;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -189,8 +190,12 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     if pasted.recipe.placement != before.placement {
         state.board.pin_explicit(&pasted.recipe.placement);
     }
-    let changed = changed_settings(&before, &pasted.recipe);
     context.shared.next.recipe = pasted.recipe;
+    if let Some(size) = pasted.relative_tile_size {
+        let latent_pixels = Family::latent_pixels_of(context.shared.known_family());
+        context.shared.next.recipe.set_relative_vae_tiles(size.parts(), latent_pixels);
+    }
+    let changed = changed_settings(&before, &context.shared.next.recipe);
     context.notice(match &changed[..] {
         [] => tr!("devices-the-command-changes-nothing").to_owned(),
         changed => tr!("devices-loaded-from-the-command", changed = changed.join(", ")),

@@ -8,9 +8,12 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, ModuleSet, Needs, WeightLocation};
+use atelier_core::recipe::TileSize;
 use atelier_engine::{
     Cause, Control, Copies, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
 };
+use atelier_library::{ModelCard, ModelKind};
+use atelier_studio::library_service::LibrarySnapshot;
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
     let description = format!("Some {}", kind.label());
@@ -373,6 +376,21 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     assert!(studio.sees("Loaded from the command: model, prompt, size, placement."));
     studio.click("Hide this list");
     assert!(!studio.sees("--color-purple"));
+}
+
+#[test]
+fn relative_tiles_of_a_pasted_command_count_the_latents_of_its_model() {
+    let mut studio = open_board(5);
+    let (family, main_file) = (Some("Flux.2 klein".into()), Some("/m/klein.gguf".into()));
+    let card = ModelCard { kind: ModelKind::Model, family, main_file, ..ModelCard::default() };
+    studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
+    studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
+    studio.harness.run_ok();
+    let line = "sd-cli --diffusion-model /m/klein.gguf -W 1024 -H 512 --backend cpu --vae-relative-tile-size 0.5";
+    studio.harness.event(egui::Event::Paste(line.into()));
+    studio.settle();
+    let size = studio.app().state.shared.next.recipe.vae_tile_size;
+    assert_eq!(size, Some(TileSize { width: 32, height: 16 }));
 }
 
 #[test]

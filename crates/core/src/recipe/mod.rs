@@ -241,10 +241,9 @@ impl Recipe {
 
     /// Sets the sides of VAE tiles to parts of the final width and height, or, above 1, to those of so
     /// many tiles in a row and in a column, as the engine's VAE counts them, by the size and overlap
-    /// that it has now. A side whose part is 0 stays as it is.
-    pub fn set_relative_vae_tiles(&mut self, (wide, high): (f32, f32)) {
-        /// Pixels of a value of the latent, with most VAEs.
-        const PIXELS_OF_LATENT: f32 = 8.0;
+    /// that it has now. A side whose part is 0 stays as it is. `latent_pixels`: those of a side of one
+    /// value of the model's latents.
+    pub fn set_relative_vae_tiles(&mut self, (wide, high): (f32, f32), latent_pixels: u32) {
         if wide <= 0.0 && high <= 0.0 {
             return;
         }
@@ -253,7 +252,7 @@ impl Recipe {
         let (width, height) = self.final_size();
         let own = self.vae_tile_size.unwrap_or(TileSize::square(TileSize::USUAL_SIDE));
         let side = |pixels: u32, value: f32, own: u32| {
-            if value > 0.0 { (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32 } else { own }
+            if value > 0.0 { (pixels as f32 / latent_pixels as f32 * part(value)).round() as u32 } else { own }
         };
         self.vae_tile_size = Some(TileSize { width: side(width, wide, own.width), height: side(height, high, own.height) });
     }

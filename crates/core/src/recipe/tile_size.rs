@@ -22,6 +22,8 @@ pub struct TileSize {
 impl TileSize {
     /// Side where none is chosen, in values of the latent: the engine's own.
     pub const USUAL_SIDE: u32 = 32;
+    /// Pixels of a side of one value of the latent, with most VAEs.
+    pub const USUAL_LATENT_PIXELS: u32 = 8;
 
     /// A square of this side.
     #[must_use]

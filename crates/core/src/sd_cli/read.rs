@@ -25,6 +25,9 @@ pub struct ParsedCommand {
     pub person_folder: Option<PathBuf>,
     /// Folder of embeddings, in which the caller looks up those that the prompts name.
     pub embeddings_folder: Option<PathBuf>,
+    /// Sizes of VAE tiles in relation to the picture, which the caller sets where it knows the model:
+    /// the recipe has none of them.
+    pub relative_tile_size: Option<RelativeTileSize>,
     /// Pictures are to be written without their settings, if the caller can.
     pub without_metadata: bool,
     /// Parts of the command that the recipe does not have, in its order.
@@ -410,9 +413,6 @@ impl Reader {
         self.finish_cache();
         self.finish_hires();
         self.finish_upscale();
-        if let Some(size) = self.relative_tile_size {
-            self.recipe.set_relative_vae_tiles(size.parts());
-        }
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], tr!("core-beside-a-vae-the"));
@@ -421,6 +421,7 @@ impl Reader {
             recipe: self.recipe,
             person_folder: self.person_folder,
             embeddings_folder: self.embeddings_folder,
+            relative_tile_size: self.relative_tile_size,
             without_metadata: self.without_metadata,
             left_out: self.left_out,
         }

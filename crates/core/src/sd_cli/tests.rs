@@ -138,10 +138,13 @@ fn a_vae_tile_has_two_sides() {
 
 #[test]
 fn a_vae_tile_may_be_a_part_of_the_picture_or_one_of_several() {
-    let sides = |options: &str| {
-        let size = pasted(&format!("sd -m m -W 1024 -H 768 {options}")).recipe.vae_tile_size.unwrap();
+    let sides_with = |latent_pixels: u32, options: &str| {
+        let ParsedCommand { mut recipe, relative_tile_size, .. } = pasted(&format!("sd -m m -W 1024 -H 768 {options}"));
+        recipe.set_relative_vae_tiles(relative_tile_size.unwrap().parts(), latent_pixels);
+        let size = recipe.vae_tile_size.unwrap();
         (size.width, size.height)
     };
+    let sides = |options: &str| sides_with(8, options);
     assert_eq!(sides("--vae-relative-tile-size 0.5"), (64, 48));
     assert_eq!(sides("--vae-relative-tile-size 0.25x0.5"), (32, 48));
     // Three of them, each of which covers half of its neighbour.
@@ -150,6 +153,9 @@ fn a_vae_tile_may_be_a_part_of_the_picture_or_one_of_several() {
     assert_eq!(sides("--vae-tile-size 24 --vae-relative-tile-size 0"), (24, 24));
     assert_eq!(sides("--vae-tile-size 24x16 --vae-relative-tile-size 0x0.5"), (24, 48));
     assert_eq!(sides("--hires --hires-scale 2 --vae-relative-tile-size 0.5"), (128, 96));
+    // Fewer values of more pixels.
+    assert_eq!(sides_with(16, "--vae-relative-tile-size 0.5x3"), (32, 24));
+    assert_eq!(pasted("sd -m m --vae-relative-tile-size 0.5").recipe.vae_tile_size, None, "the model is not known here");
 }
 
 #[test]
@@ -605,7 +611,15 @@ proptest! {
         let copied = write(&recipe);
         prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
         let back = read(&copied.line).unwrap();
-        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, embeddings_folder: None, without_metadata: false, left_out: Vec::new() }, "{}", copied.line);
+        let whole = ParsedCommand {
+            recipe,
+            person_folder: None,
+            embeddings_folder: None,
+            relative_tile_size: None,
+            without_metadata: false,
+            left_out: Vec::new(),
+        };
+        prop_assert_eq!(back, whole, "{}", copied.line);
     }
 
     #[test]

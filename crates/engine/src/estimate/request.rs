@@ -28,6 +28,7 @@ pub(super) struct EstimateRequest {
     /// Its placement is empty.
     pub(super) recipe: Recipe,
     pub(super) size_multiple: u32,
+    latent_pixels: u32,
     pub(super) tiling: bool,
     /// The model looks at no reference pictures.
     pub(super) ignores_references: bool,
@@ -124,10 +125,12 @@ impl EstimateRequest {
         for reference in &references {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
-        let tiling = is_tiled(&recipe);
+        let latent_pixels = family.latent_pixels();
+        let tiling = is_tiled(&recipe, latent_pixels);
         Ok(Self {
             recipe,
             size_multiple,
+            latent_pixels,
             ignores_references: !looks_at_references,
             reads_control,
             tiling,
@@ -143,13 +146,13 @@ impl EstimateRequest {
         let recipe = Recipe { width, height, ..self.recipe.clone() };
         let (width, height) = snapped_size(&recipe, self.size_multiple);
         let recipe = Recipe { width, height, ..recipe };
-        Self { tiling: is_tiled(&recipe), recipe, ..self.clone() }
+        Self { tiling: is_tiled(&recipe, self.latent_pixels), recipe, ..self.clone() }
     }
 
     /// The same, decoded in tiles; `None` where that changes nothing.
     pub(super) fn with_tiling(&self) -> Option<Self> {
         let recipe = Recipe { vae_tiling: true, ..self.recipe.clone() };
-        (!self.tiling && is_tiled(&recipe)).then(|| Self { tiling: true, recipe, ..self.clone() })
+        (!self.tiling && is_tiled(&recipe, self.latent_pixels)).then(|| Self { tiling: true, recipe, ..self.clone() })
     }
 
     /// The same without skip-layer guidance; `None` where there is none.

@@ -12,9 +12,6 @@ use atelier_library::{Family, snap};
 /// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
 /// before.
 const SIDES: (u32, u32) = (*ROWS.width.limits.start(), *ROWS.width.limits.end());
-/// Pixels of a value of the latent. With the VAEs that have 16 of them, a tile is larger than is
-/// said here, and pictures of one tile are cut nowhere.
-const PIXELS_OF_LATENT: u32 = 8;
 /// Cores up to which all of them compute.
 const FEW_CORES: u32 = 4;
 
@@ -43,26 +40,27 @@ pub(crate) fn snapped((width, height): (u32, u32), size_multiple: u32) -> (u32, 
 }
 
 /// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut.
-pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
-    recipe.vae_tiling && can_be_tiled(recipe)
+/// `latent_pixels`, here and below: those of the model's family.
+pub(crate) fn is_tiled(recipe: &Recipe, latent_pixels: u32) -> bool {
+    recipe.vae_tiling && can_be_tiled(recipe, latent_pixels)
 }
 
 /// A picture of this size can be decoded in tiles.
-pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    is_larger_than_a_tile(recipe, recipe.final_size())
+pub(crate) fn can_be_tiled(recipe: &Recipe, latent_pixels: u32) -> bool {
+    is_larger_than_a_tile(recipe, recipe.final_size(), latent_pixels)
 }
 
 /// Sides of a VAE tile in pixels.
-pub(crate) fn vae_tile(recipe: &Recipe) -> TileSize {
+pub(crate) fn vae_tile(recipe: &Recipe, latent_pixels: u32) -> TileSize {
     let TileSize { width, height } = recipe.vae_tile_size.unwrap_or(TileSize::square(TileSize::USUAL_SIDE));
-    TileSize { width: width.saturating_mul(PIXELS_OF_LATENT), height: height.saturating_mul(PIXELS_OF_LATENT) }
+    TileSize { width: width.saturating_mul(latent_pixels), height: height.saturating_mul(latent_pixels) }
 }
 
 /// True where a picture of this size in pixels is cut in tiles: where a side is longer than one, and
 /// each side at which it continues itself is. The engine divides by the overlap at such a side, which
 /// may be none of one tile.
-pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32)) -> bool {
-    let tile = vae_tile(recipe);
+pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32), latent_pixels: u32) -> bool {
+    let tile = vae_tile(recipe, latent_pixels);
     let (is_wide, is_high) = (width > tile.width, height > tile.height);
     let has_seam_in_one_tile = (recipe.seamless_x && !is_wide) || (recipe.seamless_y && !is_high);
     (is_wide || is_high) && !has_seam_in_one_tile
@@ -125,7 +123,7 @@ mod tests {
     #[test]
     fn a_panorama_is_cut_along_its_longer_side_and_a_seamless_side_is_none_of_a_tile() {
         let recipe = Recipe { vae_tiling: true, vae_tile_size: Some(TileSize::square(64)), ..Recipe::default() };
-        let is_cut = |recipe: &Recipe, width, height| is_tiled(&Recipe { width, height, ..recipe.clone() });
+        let is_cut = |recipe: &Recipe, width, height| is_tiled(&Recipe { width, height, ..recipe.clone() }, 8);
         let sizes = [(512, 512), (2048, 512), (512, 520), (256, 1024), (1024, 1024)];
         assert_eq!(sizes.map(|(width, height)| is_cut(&recipe, width, height)), [false, true, true, true, true]);
         let around = Recipe { seamless_x: true, ..recipe.clone() };
@@ -136,6 +134,17 @@ mod tests {
         assert_eq!(sizes.map(|(width, height)| is_cut(&high, width, height)), [false, true, false, false, true]);
         let around = Recipe { seamless_y: true, ..high };
         assert_eq!([(2048, 512), (256, 1032)].map(|(width, height)| is_cut(&around, width, height)), [false, true]);
+    }
+
+    #[test]
+    fn a_tile_has_as_many_pixels_as_the_latents_of_the_family() {
+        let recipe = Recipe { vae_tiling: true, seamless_x: true, width: 512, height: 1024, ..Recipe::default() };
+        let tiles = [Family::Sdxl, Family::Flux2Klein, Family::Lens, Family::HidreamO1].map(|family| {
+            let pixels = family.latent_pixels();
+            (vae_tile(&recipe, pixels).width, is_tiled(&recipe, pixels))
+        });
+        // The VAE of Flux.2 has one tile from left to right, at whose seam the engine has no overlap.
+        assert_eq!(tiles, [(256, true), (512, false), (512, false), (32, true)]);
     }
 
     #[test]

@@ -442,6 +442,7 @@ impl<'a> Generator<'a> {
     ) -> Result<(Option<Image>, StepRecords), JobError> {
         let Self { plan, preview, monitor, callbacks, .. } = *self;
         let lora_key = lora_key(&input.recipe.loras);
+        let latent_pixels = plan.family.latent_pixels();
         loop {
             let leased = session.leased.take().map_or_else(|| self.lease(), Ok)?;
             let params = GenerateParams {
@@ -450,7 +451,7 @@ impl<'a> Generator<'a> {
                 height: input.size.1,
                 // The recipe of an image has the image's own.
                 seed: input.recipe.seed.unwrap_or_default(),
-                vae_tiling: session.vae_tiling && can_be_tiled_whole(input),
+                vae_tiling: session.vae_tiling && can_be_tiled_whole(input, latent_pixels),
                 init: input.init,
                 mask: input.mask,
                 references: &plan.references,
@@ -494,7 +495,7 @@ impl<'a> Generator<'a> {
             if !has_room {
                 // No room, or a tensor larger than any buffer of the device.
                 let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
-                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && can_be_tiled_whole(input)) else {
+                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && can_be_tiled_whole(input, latent_pixels)) else {
                     return Err(self.job_error(&error));
                 };
                 session.vae_tiling = true;
@@ -515,9 +516,9 @@ impl<'a> Generator<'a> {
 }
 
 /// True where both passes of an image are larger than a tile: the engine has one setting for them.
-fn can_be_tiled_whole(input: &ImageInput<'_>) -> bool {
-    let second = input.second.is_none_or(|second| is_larger_than_a_tile(input.recipe, second.size));
-    second && is_larger_than_a_tile(input.recipe, input.size)
+fn can_be_tiled_whole(input: &ImageInput<'_>, latent_pixels: u32) -> bool {
+    let is_larger = |size| is_larger_than_a_tile(input.recipe, size, latent_pixels);
+    input.second.is_none_or(|second| is_larger(second.size)) && is_larger(input.size)
 }
 
 impl Generator<'_> {
@@ -536,7 +537,7 @@ impl Generator<'_> {
         let suspect = FaultySetting::of(recipe, plan.family);
         let suspect = suspect.filter(|setting| engine.history.suspect(*setting, recipe, &shard.placement, &plan.devices));
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
-        let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
+        let in_tiles = plan.vae_tiling || !can_be_tiled(recipe, plan.family.latent_pixels());
         let remedies = remedies(recipe, plan.family, in_tiles, other_files);
         let mut sentence = tr!("engine-numbers-overflowed-during-generation", what);
         match suspect {

@@ -151,7 +151,7 @@ pub(super) fn prepare(
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     notes.extend(drop_latent_upscaler(&mut recipe, sees_start_picture || reads_control).map(PictureNote::changed));
-    let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
+    let vae_tiling = snap_size(&mut recipe, (size_multiple, family.latent_pixels()), &mut notes);
     if recipe.upscales_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
         // Each tile has steps of its own.
         (recipe.last_step, recipe.earlier_steps) = (None, Vec::new());
@@ -313,16 +313,16 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
 
 /// Snaps the size to what the model can make, with a note where that changed it. Returns whether
 /// the picture is decoded in tiles.
-fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<PictureNote>) -> bool {
+fn snap_size(recipe: &mut Recipe, (size_multiple, latent_pixels): (u32, u32), notes: &mut Vec<PictureNote>) -> bool {
     let (width, height) = snapped_size(recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
         let sentence = tr!("engine-the-size-is-now", width, height, size_multiple);
         notes.push(PictureNote::changed(sentence));
     }
     (recipe.width, recipe.height) = (width, height);
-    let vae_tiling = is_tiled(recipe);
+    let vae_tiling = is_tiled(recipe, latent_pixels);
     if recipe.vae_tiling && !vae_tiling {
-        let side = vae_tile(recipe);
+        let side = vae_tile(recipe, latent_pixels);
         notes.push(PictureNote::changed(tr!("engine-vae-tiling-is-off", side)));
     }
     vae_tiling

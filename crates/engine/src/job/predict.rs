@@ -16,9 +16,9 @@ use atelier_language::tr;
 /// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one
 /// before checks.
 pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut GenerationPlan) {
-    let GenerationPlan { shards, begin, notes, devices, recipe: checked, placement, vae_tiling, .. } = plan;
+    let GenerationPlan { shards, begin, notes, devices, recipe: checked, family, placement, vae_tiling, .. } = plan;
     if !*vae_tiling
-        && can_be_tiled(checked)
+        && can_be_tiled(checked, family.latent_pixels())
         && let Some(device) = shards.iter().find_map(|shard| {
             let prediction = predict(engine, checked, &placement.estimated_as, &shard.placement, devices)?;
             lacks_for_decoding_alone(&prediction)
