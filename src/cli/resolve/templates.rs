@@ -59,7 +59,7 @@ fn pictures(
     if typed.contains(&true) {
         let untyped = [&mut recipe.prompt, &mut recipe.negative_prompt].into_iter().zip(typed).filter(|(_, is_typed)| !is_typed);
         for (words, _) in untyped {
-            let letters = Prompt::parse(words).with_choices_as_letters();
+            let letters = Prompt::parse(words).as_letters();
             *words = letters;
         }
     }

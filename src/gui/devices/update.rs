@@ -12,6 +12,7 @@ use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, ModuleSet, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
 use atelier_core::sd_cli;
+use atelier_core::words::Prompt;
 use atelier_engine::ServerAddress;
 use atelier_language::tr;
 use atelier_library::Family;
@@ -176,6 +177,14 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         context.shared.next.use_own_files();
         // It was read before, so it is read again.
         pasted = read(&context.shared.next.recipe).unwrap_or(pasted);
+    }
+    // To the engine's program, what we would choose or leave out is letters.
+    let words = [(&mut pasted.recipe.prompt, &before.prompt), (&mut pasted.recipe.negative_prompt, &before.negative_prompt)];
+    for (words, before) in words {
+        if words != before {
+            let letters = Prompt::parse(words).as_letters();
+            *words = letters;
+        }
     }
     if let Some(folder) = pasted.person_folder.take() {
         guides::update::list_person(folder, context);

@@ -379,6 +379,21 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
 }
 
 #[test]
+fn words_of_a_pasted_command_are_no_comments_and_no_choices() {
+    let mut studio = open_board(5);
+    studio.app_mut().state.shared.next.recipe.prompt = "a {red|blue} lake".into();
+    let paste = |studio: &mut Studio, line: &str| {
+        studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
+        studio.harness.run_ok();
+        studio.harness.event(egui::Event::Paste(line.into()));
+        studio.settle();
+        studio.app().state.shared.next.recipe.prompt.clone()
+    };
+    assert_eq!(paste(&mut studio, "sd-cli -p 'a {red|blue} lake' --steps 3"), "a {red|blue} lake", "what was copied here");
+    assert_eq!(paste(&mut studio, "sd-cli -p 'a {cat|dog} // on https://x.y' --steps 4"), r"a \{cat\|dog\} \// on https://x.y");
+}
+
+#[test]
 fn relative_tiles_of_a_pasted_command_count_the_latents_of_its_model() {
     let mut studio = open_board(5);
     let (family, main_file) = (Some("Flux.2 klein".into()), Some("/m/klein.gguf".into()));

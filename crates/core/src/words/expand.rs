@@ -104,17 +104,19 @@ impl Prompt<'_> {
         self.has_choices() || self.names_wildcards() || self.changes_over_steps()
     }
 
-    /// The template of this text as it stands: what would be chosen in it is letters.
+    /// The template of this text as it stands: what would be chosen in it, or be a comment, is letters.
     #[must_use]
-    pub fn with_choices_as_letters(&self) -> String {
-        let mut letters = String::with_capacity(self.text.len());
-        for span in &self.spans {
+    pub fn as_letters(&self) -> String {
+        let text = self.with_comments_as_letters();
+        let words = Prompt::parse(&text);
+        let mut letters = String::with_capacity(words.text.len());
+        for span in &words.spans {
             let is_mark = match span.kind {
-                SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) => self.is_choice(group),
+                SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) => words.is_choice(group),
                 kind => kind == SpanKind::Wildcard,
             };
             letters.extend(is_mark.then_some('\\'));
-            letters.push_str(self.text_of(span));
+            letters.push_str(words.text_of(span));
         }
         letters
     }
@@ -182,7 +184,7 @@ impl Expander<'_> {
                     skips_line = out.is_empty() || out.ends_with('\n');
                 }
                 SpanKind::Wildcard => self.wildcard(text, &span.range, out),
-                SpanKind::Literal if prompt.is_escaped_choice(span) => self.push(out, text.get(1..).unwrap_or(text), &span.range),
+                SpanKind::Literal if prompt.is_own_escape(span) => self.push(out, text.get(1..).unwrap_or(text), &span.range),
                 SpanKind::Open(group) if prompt.is_choice(group) => {
                     self.choice(prompt, group, out);
                     index = prompt.groups.get(group).map_or(index, |group| group.close + 1);

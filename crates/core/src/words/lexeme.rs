@@ -109,17 +109,27 @@ pub(super) fn wildcard_name(text: &str) -> &str {
     text.strip_prefix("__").and_then(|it| it.strip_suffix("__")).unwrap_or(text)
 }
 
-/// A comment at a place, which begins a line or follows a blank: its bytes without the line's end.
-fn comment(text: &str) -> Option<usize> {
+/// The mark of a comment at a place, which begins a line or follows a blank: its bytes.
+pub(super) fn comment_mark(text: &str) -> Option<usize> {
     let is_mark = |mark: &str| text.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']));
-    let is_line = is_mark("#") || is_mark("//");
-    is_line.then(|| text.find('\n').unwrap_or(text.len()))
+    ["#", "//"].into_iter().find(|mark| is_mark(mark)).map(str::len)
 }
+
+/// A comment at such a place: its bytes without the line's end.
+fn comment(text: &str) -> Option<usize> {
+    comment_mark(text)?;
+    Some(text.find('\n').unwrap_or(text.len()))
+}
+
+/// What begins a comment that may have several lines.
+pub(super) const BLOCK_COMMENT: &str = "/*";
+/// What ends it.
+pub(super) const BLOCK_COMMENT_END: &str = "*/";
 
 /// `/* ... */` at a place: its bytes, `Err` where it has no end.
 pub(super) fn block_comment(text: &str) -> Option<Result<usize, ()>> {
-    let rest = text.strip_prefix("/*")?;
-    Some(rest.find("*/").map(|end| end + 4).ok_or(()))
+    let rest = text.strip_prefix(BLOCK_COMMENT)?;
+    Some(rest.find(BLOCK_COMMENT_END).map(|end| BLOCK_COMMENT.len() + end + BLOCK_COMMENT_END.len()).ok_or(()))
 }
 
 /// `embedding:name`: its bytes.
@@ -171,7 +181,10 @@ pub(super) fn piece(text: &str, before: Option<char>) -> Option<(SpanKind, usize
         b'\\' => {
             let escaped = text.get(1..)?;
             let letter = || escaped.chars().next().filter(|c| r"\()[]{}|".contains(*c)).map(char::len_utf8);
-            Some((SpanKind::Literal, 1 + wildcard(escaped).or_else(letter)?))
+            // In a path or behind a letter there is no comment to escape from.
+            let line = || comment_mark(escaped).filter(|_| follows_blank);
+            let block = || escaped.starts_with(BLOCK_COMMENT).then_some(BLOCK_COMMENT.len());
+            Some((SpanKind::Literal, 1 + wildcard(escaped).or_else(letter).or_else(line).or_else(block)?))
         }
         b'#' | b'/' if follows_blank => comment(text).map(|bytes| (SpanKind::Comment, bytes)),
         b'<' => lora_at(text).map(|(_, _, bytes)| (SpanKind::Lora, bytes)),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lexeme::{block_comment, header, json, no_number, piece, share, weight, when};
+use super::lexeme::{BLOCK_COMMENT, BLOCK_COMMENT_END, block_comment, comment_mark, header, json, no_number, piece, share, weight, when};
 use super::span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind};
 use super::{MAX_DEPTH, MAX_FAULTS};
 
@@ -31,26 +31,37 @@ struct Parser<'a> {
     closed_braces: Vec<usize>,
     has_open_json: bool,
     has_open_comment: bool,
+    /// Where comments are words: the places of their marks.
+    comment_marks: Option<Vec<usize>>,
+    /// There too: the place at which the last comment of several lines could end.
+    last_comment_end: Option<usize>,
 }
 
 impl<'a> Prompt<'a> {
     /// The parts of a text.
     #[must_use]
     pub fn parse(text: &'a str) -> Self {
-        let mut parser = Parser {
-            text,
-            spans: Vec::new(),
-            groups: Vec::new(),
-            faults: Vec::new(),
-            frames: Vec::new(),
-            next_group: 0,
-            closed: Vec::new(),
-            closed_braces: closed_braces(text),
-            has_open_json: false,
-            has_open_comment: false,
-        };
+        let mut parser = Parser::new(text);
         parser.run();
         parser.finish()
+    }
+
+    /// The text in which each mark of a comment is escaped, so that all of it is words.
+    #[must_use]
+    pub fn with_comments_as_letters(&self) -> String {
+        let last_comment_end = self.text.rfind(BLOCK_COMMENT_END);
+        let mut parser = Parser { comment_marks: Some(Vec::new()), last_comment_end, ..Parser::new(self.text) };
+        parser.run();
+        let marks = parser.comment_marks.unwrap_or_default();
+        let mut letters = String::with_capacity(self.text.len() + marks.len());
+        let mut copied = 0;
+        for mark in marks {
+            letters.push_str(self.text.get(copied..mark).unwrap_or_default());
+            letters.push('\\');
+            copied = mark;
+        }
+        letters.push_str(self.text.get(copied..).unwrap_or_default());
+        letters
     }
 }
 
@@ -71,6 +82,23 @@ fn closed_braces(text: &str) -> Vec<usize> {
 }
 
 impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            spans: Vec::new(),
+            groups: Vec::new(),
+            faults: Vec::new(),
+            frames: Vec::new(),
+            next_group: 0,
+            closed: Vec::new(),
+            closed_braces: closed_braces(text),
+            has_open_json: false,
+            has_open_comment: false,
+            comment_marks: None,
+            last_comment_end: None,
+        }
+    }
+
     fn run(&mut self) {
         let mut at = 0;
         let mut before = None;
@@ -87,6 +115,10 @@ impl<'a> Parser<'a> {
     /// Takes what begins at a place; returns its end.
     fn step(&mut self, at: usize, rest: &str, before: Option<char>) -> usize {
         let first = rest.chars().next().unwrap_or_default();
+        if let Some(mark) = self.comment_as_words(rest, before) {
+            self.comment_marks.get_or_insert_default().push(at);
+            return self.push(at..at + mark, SpanKind::Words);
+        }
         if let Some((kind, bytes)) = piece(rest, before) {
             return self.push(at..at + bytes, kind);
         }
@@ -118,6 +150,19 @@ impl<'a> Parser<'a> {
             ':' => self.colon(at, rest),
             _ => self.push(at..end, SpanKind::Words),
         }
+    }
+
+    /// The bytes of a comment's mark at a place, where comments are words.
+    fn comment_as_words(&self, rest: &str, before: Option<char>) -> Option<usize> {
+        self.comment_marks.as_ref()?;
+        let line = || comment_mark(rest).filter(|_| before.is_none_or(char::is_whitespace));
+        // That no end follows it is seen once for all marks.
+        let block = || {
+            let inner = rest.strip_prefix(BLOCK_COMMENT).filter(|_| !self.has_open_comment)?;
+            let is_closed = self.last_comment_end.is_some_and(|end| end + inner.len() >= self.text.len());
+            is_closed.then_some(BLOCK_COMMENT.len())
+        };
+        line().or_else(block)
     }
 
     /// Adds a span, words to those before; returns its end.

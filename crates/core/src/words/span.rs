@@ -31,7 +31,8 @@ pub struct Span {
 pub enum SpanKind {
     /// Words, for the model to read.
     Words,
-    /// A backslash and the sign after it, which is a letter, or the name of a list, which is words.
+    /// A backslash and what it makes letters: the sign after it, the name of a list, the mark of a
+    /// comment.
     Literal,
     /// Text in JSON, which no bracket of is ours.
     Json,
@@ -183,7 +184,7 @@ impl<'a> Prompt<'a> {
     #[must_use]
     pub fn is_template(&self) -> bool {
         self.has_choices()
-            || self.spans.iter().any(|span| matches!(span.kind, SpanKind::Wildcard | SpanKind::Comment) || self.is_escaped_choice(span))
+            || self.spans.iter().any(|span| matches!(span.kind, SpanKind::Wildcard | SpanKind::Comment) || self.is_own_escape(span))
     }
 
     /// True where one of several options is chosen.
@@ -215,9 +216,10 @@ impl<'a> Prompt<'a> {
         self.groups.get(number).is_some_and(|group| matches!(group.kind, GroupKind::Choice { .. }))
     }
 
-    /// `\{`, `\|`, `\}`, `\__name__`: their backslash is of choices, and no encoder knows it.
-    pub(super) fn is_escaped_choice(&self, span: &Span) -> bool {
-        let is_ours = |letters: &str| letters.starts_with(['{', '|', '}', '_']);
+    /// `\{`, `\|`, `\}`, `\__name__`, `\#`, `\//`, `\/*`: their backslash is of templates, and no encoder
+    /// knows it.
+    pub(super) fn is_own_escape(&self, span: &Span) -> bool {
+        let is_ours = |letters: &str| letters.starts_with(['{', '|', '}', '_', '#', '/']);
         span.kind == SpanKind::Literal && self.text_of(span).get(1..).is_some_and(is_ours)
     }
 

@@ -235,8 +235,12 @@ fn what_was_chosen_stays_when_it_looks_like_a_choice() {
         "a {lake}, [a|b]",
         "{a|b",
         "__colour__ {__top__|x} __a b",
+        "# {red|blue} # x\n// y /* {z} */ w",
+        "a /* {b|c */ d} /* e",
+        "# {\"a\": \"b # c /* d */\"} //",
+        "https://x.y/z #tag #1, a#b",
     ] {
-        let letters = Prompt::parse(text).with_choices_as_letters();
+        let letters = Prompt::parse(text).as_letters();
         assert_eq!(all(&letters), [text.to_owned()].into(), "{letters}");
     }
     assert_eq!(expand(r"\__colour__ \_ \__ x", 1).prompt, r"__colour__ \_ \__ x");
@@ -248,6 +252,15 @@ fn comments_go_with_their_lines() {
     let said = expand(text, 1);
     assert_eq!(said.prompt, "a lake, trees\nfog /* x");
     assert_eq!(Prompt::parse(text).faults.iter().map(|it| it.kind).collect::<Vec<_>>(), [FaultKind::OpenComment]);
+}
+
+#[test]
+fn a_comments_mark_is_letters_behind_a_backslash_and_no_other_sign_loses_one() {
+    assert_eq!(expand(r"\# a \// b \/* {c} */ d # e", 1).prompt, "# a // b /* {c} */ d");
+    for text in [r"C:\#1\//x", r"a\# b", r"\#tag", r"\/ x"] {
+        assert!(!Prompt::parse(text).is_template(), "{text}");
+        assert_eq!(expand(text, 1).prompt, text);
+    }
 }
 
 #[test]
@@ -294,7 +307,7 @@ fn a_megabyte_of_anything_takes_little_time_and_depth() {
     ]);
     let units = [
         "(", "[", "{", "{a|", "}", "(a:", ":1.1)", "[a:b:", "|", "::::", "__", "__a__ ", "<lora:", "/* ", "# \n", "{\"a\":", "\\", "{2$$",
-        "é", "[a|b]", "{a|b}", ":  ", "BREAK ",
+        "é", "[a|b]", "{a|b}", ":  ", "BREAK ", "\\# ", "\\/* ",
     ];
     for unit in units {
         let text = unit.repeat(1_000_000 / unit.len());

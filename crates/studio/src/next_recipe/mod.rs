@@ -233,7 +233,7 @@ impl NextRecipe {
     pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
         let mut settings = part.select(from);
         for words in [&mut settings.prompt, &mut settings.negative_prompt].into_iter().flatten() {
-            let letters = Prompt::parse(words).with_choices_as_letters();
+            let letters = Prompt::parse(words).as_letters();
             *words = letters;
         }
         self.apply_settings(&settings);
