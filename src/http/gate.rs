@@ -2,11 +2,14 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::RwLock;
+use tokio::sync::watch;
 
 use super::guard::{Entry, Policy};
 use super::register::{DeviceAnswer, Register, Welcome};
+use super::tokens::Tokens;
 use super::visitors::{Guests, Visitors};
 
 /// What the guard of every request looks at, and writes to.
@@ -15,11 +18,14 @@ pub(super) struct Gate {
     pub(super) policy: Arc<RwLock<Policy>>,
     pub(super) visitors: Arc<Visitors>,
     register: Arc<Register>,
+    /// Heard by those whose answers last.
+    changes: Arc<watch::Sender<()>>,
 }
 
 impl Gate {
     pub(super) fn new(policy: Policy, register: Register) -> Self {
-        Self { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default(), register: Arc::new(register) }
+        let changes = Arc::new(watch::Sender::new(()));
+        Self { policy: Arc::new(RwLock::new(policy)), visitors: Arc::default(), register: Arc::new(register), changes }
     }
 
     /// Learns what was changed in the files since: tokens that were given out or taken back, devices that
@@ -27,6 +33,7 @@ impl Gate {
     pub(super) fn refresh_now(&self) {
         if self.register.refresh(&self.policy) {
             self.visitors.wake();
+            self.changes.send_replace(());
         }
     }
 
@@ -37,6 +44,29 @@ impl Gate {
         if let Err(error) = tokio::task::spawn_blocking(move || gate.refresh_now()).await {
             tracing::error!("the register was not read: {error}");
         }
+    }
+
+    /// Keeps what is known of the files while answers last: nobody may ask meanwhile, and a token's time
+    /// may be over. `pause`: time between two looks. Never ends.
+    pub(super) async fn follow(self, pause: Duration) {
+        loop {
+            tokio::time::sleep(pause).await;
+            if self.changes.receiver_count() > 0 {
+                self.refresh().await;
+                self.changes.send_replace(());
+            }
+        }
+    }
+
+    /// What hears of everything after which somebody may come in no longer.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// Who may come in from now on by a token.
+    pub(super) fn set_tokens(&self, tokens: Tokens) {
+        self.policy.write().tokens = tokens;
+        self.changes.send_replace(());
     }
 
     /// True where the person at the machine has let a device in that comes to this address of this
@@ -59,7 +89,9 @@ impl Gate {
             None if is_welcome => Welcome::Answered,
             Some(_) | None => Welcome::TurnedAway,
         };
-        DeviceAnswer::new(&self.register, address, welcome)
+        let answer = DeviceAnswer::new(&self.register, address, welcome);
+        self.changes.send_replace(());
+        answer
     }
 
     /// Writes down what was not written yet, at the end. Blocks.

@@ -12,6 +12,7 @@
 #![allow(clippy::unused_async, reason = "the router calls functions that are async, whether they wait or not")]
 
 mod approvals;
+mod asking;
 mod clock;
 mod connections;
 mod error;
@@ -48,6 +49,7 @@ mod register;
 mod retention;
 mod sdapi;
 mod state;
+mod stay;
 mod tokens;
 mod uploads;
 mod uses;
@@ -57,6 +59,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use atelier_engine::Handle;
 use atelier_gallery::Trash;
@@ -64,7 +67,6 @@ use atelier_peers::StudioId;
 use atelier_studio::queue::QueueClient;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -72,17 +74,16 @@ use axum::routing::get;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use clock::now_secs;
-use connections::Peer;
+use asking::{device_of, peer_of, sole, verdict_on};
 use error::{Failure, Family};
 use gate::Gate;
-use guard::{Head, Verdict, judge};
-use identity::Local;
+use guard::Verdict;
 use json::Json;
 use options::assemble;
 use program::program_name;
 use register::Register;
 use state::SharedApp;
+use stay::Stay;
 
 pub use approvals::APPROVAL_DAYS;
 pub use atelier_gallery::queue::Owner;
@@ -98,6 +99,8 @@ pub use visitors::{Caller, Guests};
 
 /// The name of the token that people share who have none of their own.
 pub const SHARED_TOKEN: &str = tokens::SHARED;
+/// Time between two looks at what other processes have changed, while answers last.
+const FOLLOW_PAUSE: Duration = Duration::from_secs(1);
 
 /// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
 pub struct Server {
@@ -125,12 +128,13 @@ impl Server {
         let gate = Gate::new(policy, register);
         gate.refresh_now();
         let router = router(Arc::clone(&app), gate.clone());
-        let of_thread = Arc::clone(&app);
+        let (of_thread, followed) = (Arc::clone(&app), gate.clone());
         let (end, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
         let thread = thread::Builder::new().name("http".into()).spawn(move || {
-            // It ends with the runtime.
+            // They end with the runtime.
             drop(runtime.spawn(old_pictures::remove_hourly(of_thread)));
+            drop(runtime.spawn(followed.follow(FOLLOW_PAUSE)));
             runtime.block_on(connections::serve(listeners, router, ended));
             // A picture that is being decoded is not waited for.
             runtime.shutdown_background();
@@ -196,9 +200,9 @@ impl Server {
         self.gate.policy.read().tokens.people()
     }
 
-    /// Who may ask from now on by a token.
+    /// Who may ask from now on by a token; answers that others wait for end.
     pub fn set_tokens(&self, tokens: Tokens) {
-        self.gate.policy.write().tokens = tokens;
+        self.gate.set_tokens(tokens);
     }
 }
 
@@ -244,23 +248,21 @@ fn router(app: SharedApp, gate: Gate) -> Router {
 }
 
 /// Judges a request by its head, and answers the failures of routes in the words of their clients.
-async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let family = Family::of(request.uri().path());
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let here = request.extensions().get::<Local>().map(|local| local.0.ip());
-    let device = peer.zip(here).map(|(peer, here)| (peer.to_canonical(), here.to_canonical()));
-    let mut verdict = verdict_on(&request, &gate, peer, device);
-    if is_by_register(&verdict, request.headers()) {
+    let (asked, body) = request.into_parts();
+    let mut verdict = verdict_on(&asked, &gate);
+    if is_by_register(&verdict, &asked.headers) {
         gate.refresh().await;
-        verdict = verdict_on(&request, &gate, peer, device);
+        verdict = verdict_on(&asked, &gate);
     }
     let (owner, entry, origin) = match verdict {
         Verdict::Pass { owner, entry, origin } => (owner, entry, origin),
         Verdict::Options => return with_safety((StatusCode::NO_CONTENT, [(header::ALLOW, "GET, HEAD, POST, OPTIONS")]).into_response()),
         Verdict::Preflight(origin) => return with_origin(with_safety(preflight()), &origin),
         Verdict::Refuse(refusal) => {
-            if let (guard::Refusal::Token, Some((address, here))) = (refusal, device) {
-                let program = sole(request.headers(), "user-agent").and_then(program_name);
+            if let (guard::Refusal::Token, Some((address, here))) = (refusal, device_of(&asked)) {
+                let program = sole(&asked.headers, "user-agent").and_then(program_name);
                 gate.visitors.note_asking(Caller { address, program }, here);
             }
             let failure = match refusal {
@@ -272,12 +274,18 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
         }
     };
     // What needs no token tells nothing of who asks.
-    if !owner.is_this_computer() || peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
+    if !owner.is_this_computer() || peer_of(&asked).is_some_and(|peer| peer.to_canonical().is_loopback()) {
         gate.visitors.note_seen(&owner);
     }
     gate.note_use(&entry);
+    let stay = (entry != guard::Entry::Free).then(|| Stay::new(gate, asked.clone(), owner.clone()));
+    let mut request = Request::from_parts(asked, body);
     request.extensions_mut().insert(owner);
-    let response = next.run(request).await;
+    let answer = next.run(request);
+    let response = match stay {
+        Some(stay) => stay.answer(answer).await,
+        None => answer.await,
+    };
     let response = match response.extensions().get::<Failure>() {
         Some(failure) => failure.answer(family),
         None => response,
@@ -289,27 +297,6 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     }
 }
 
-/// What becomes of a request by what is known now. `device`: its address, and that of this computer
-/// that it asked.
-fn verdict_on(request: &Request, gate: &Gate, peer: Option<IpAddr>, device: Option<(IpAddr, IpAddr)>) -> Verdict {
-    let text = |name: &str| sole(request.headers(), name);
-    let head = Head {
-        method: request.method().as_str(),
-        path: request.uri().path(),
-        host: host_of(request),
-        origin: text("origin"),
-        sec_fetch_site: text("sec-fetch-site"),
-        sec_fetch_mode: text("sec-fetch-mode"),
-        sec_fetch_dest: text("sec-fetch-dest"),
-        authorization: text("authorization"),
-        cookie: text("cookie"),
-        peer,
-        is_admitted: device.is_some_and(|(address, here)| gate.admits(address, here)),
-        now_secs: now_secs(),
-    };
-    judge(&head, &gate.policy.read())
-}
-
 /// True where the register decides, or another one would have.
 fn is_by_register(verdict: &Verdict, headers: &HeaderMap) -> bool {
     match verdict {
@@ -319,20 +306,6 @@ fn is_by_register(verdict: &Verdict, headers: &HeaderMap) -> bool {
         Verdict::Pass { .. } | Verdict::Refuse(guard::Refusal::Token) => true,
         Verdict::Preflight(_) | Verdict::Options | Verdict::Refuse(_) => false,
     }
-}
-
-/// The text of a header; empty where it is none, or stands there more than once.
-fn sole<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut all = headers.get_all(name).iter();
-    let first = all.next()?;
-    Some(first.to_str().ok().filter(|_| all.next().is_none()).unwrap_or_default())
-}
-
-/// The host that a request names; empty where its target and its header name two.
-fn host_of(request: &Request) -> Option<&str> {
-    let host = sole(request.headers(), "host")?;
-    let target = request.uri().authority().map_or(host, Authority::as_str);
-    Some(if target.eq_ignore_ascii_case(host) { host } else { "" })
 }
 
 fn preflight() -> Response {
