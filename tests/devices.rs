@@ -293,7 +293,7 @@ fn generate_adds_what_streaming_lacks_and_says_so() {
 }
 
 #[test]
-fn what_was_copied_is_printed_where_it_is_asked_for_and_a_vae_is_not_streamed() {
+fn what_was_copied_is_printed_where_it_is_asked_for_and_a_tiny_autoencoder_is_not_streamed() {
     let home = tempfile::tempdir().unwrap();
     let of = |more: &[&str]| generate_on(home.path(), "CARD:4", &[&["--params-backend", "cpu", "--max-vram", "1"][..], more].concat());
     let (output, _) = of(&["--stream-layers", "diffusion,te", "--stream-profile"]);

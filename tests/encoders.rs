@@ -5,13 +5,13 @@
 
 mod support;
 
-use atelier_core::placement::{DeviceCapacity, Module, Placement, Prediction};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::placement::{DeviceCapacity, Module, ModuleSet, Phase, Placement, Prediction};
+use atelier_core::recipe::{FileRole, InitImage, Lora, ModelFiles, PlacementText, Recipe, TileSize};
 use atelier_core::time::{TimeCorrections, phase_works, predict_time};
 use atelier_engine::{Copies, End, Event, JobPhase, MeasureDevices};
 use support::alone::{Alone, deep};
 use support::engine::Said;
-use support::{folder, of_clip, placed, recipe, written};
+use support::{folder, of_clip, picture, placed, recipe, written};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
@@ -194,6 +194,65 @@ fn what_is_copied_ahead_stays_within_the_budget() {
             }
         }
     }
+}
+
+/// Placement with the VAE's weights in RAM, its layers streamed into a budget of its own.
+fn vae_streamed(gib: &str) -> PlacementText {
+    PlacementText { max_vram: format!("vae={gib}"), stream_layers: ModuleSet::VAE, ..placed("all=GPU0", "vae=cpu") }
+}
+
+#[test]
+fn a_streamed_vae_makes_the_same_picture_of_latents_of_a_start_picture_and_of_tiles() {
+    let alone = alone();
+    let plain = Recipe { files: written(families::zimage_with_whole_vae(), &folder("streamed-vae")), ..recipe() };
+    let start = |seed| Some(InitImage { image: picture(64, 64, seed), strength: 0.5 });
+    let tiles = Recipe { width: 128, height: 128, vae_tiling: true, vae_tile_size: Some(TileSize::square(8)), ..plain.clone() };
+    let recipes = [plain.clone(), Recipe { init: start(1), ..plain.clone() }, Recipe { init: start(2), ..plain }, tiles];
+    let mut counts = Vec::new();
+    for recipe in &recipes {
+        let run = |placement| {
+            alone.engine.handle().unload().unwrap();
+            let recipe = Recipe { placement, ..recipe.clone() };
+            alone.engine.estimate(&recipe).unwrap();
+            let said = alone.run(&recipe);
+            assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+            for peak in said.peaks().iter().filter(|peak| peak.device == "GPU0") {
+                assert!(peak.bytes <= peak.predicted_bytes.unwrap(), "{peak:?}");
+            }
+            let copied = copies(&said).into_iter().find(|it| it.module == Module::Vae);
+            (said.pixels().to_vec(), copied)
+        };
+        let whole = run(placed("all=GPU0", ""));
+        let staged = run(PlacementText { stream_layers: ModuleSet::NONE, ..vae_streamed("0.005") });
+        let streamed = run(vae_streamed("0.005"));
+        assert!(staged.0 == whole.0 && streamed.0 == whole.0);
+        assert_eq!(whole.1, None, "nothing is copied of what lives there");
+        let streamed = streamed.1.unwrap();
+        assert!(streamed.hidden_secs > 0.0, "{streamed:?}");
+        counts.push((staged.1.unwrap().count, streamed.count));
+        let roomy = run(vae_streamed("1"));
+        assert!(roomy.0 == whole.0 && roomy.1.unwrap().count <= 2, "{:?}", roomy.1);
+    }
+    let [latents, start, other, tiles] = counts[..] else { panic!("{counts:?}") };
+    assert!(latents.0 == 1 && latents.1 > 10, "a budget alone cuts nothing: {latents:?}");
+    assert!(start == other && start.1 > latents.1 + 5, "{start:?}");
+    assert!(tiles.0 == 1 && tiles.1 > 3 * latents.1, "each tile copies them again: {tiles:?}");
+}
+
+#[test]
+fn a_vae_is_computed_as_a_whole_where_pieces_take_more_memory() {
+    let alone = alone();
+    let files = written(families::zimage_with_whole_vae(), &folder("whole-vae"));
+    let needs = |side, vae_tiling| {
+        let recipe = Recipe { files: files.clone(), width: side, height: side, vae_tiling, placement: vae_streamed("0.005"), ..recipe() };
+        alone.engine.estimate(&recipe).unwrap().needs
+    };
+    assert_eq!(needs(64, false).whole(), ModuleSet::NONE);
+    assert_eq!(needs(1024, false).whole(), ModuleSet::VAE, "what passes between pieces is more than the weights");
+    let small = &needs(64, false).modules[&Module::Vae];
+    assert!(small.least_bytes.unwrap() < small.weight_bytes + small.compute_bytes[&Phase::Decode], "{small:?}");
+    let tiny = alone.engine.estimate(&Recipe { placement: vae_streamed("0.005"), ..recipe() }).unwrap();
+    assert_eq!(tiny.needs.whole(), ModuleSet::VAE, "a tiny autoencoder has no cuts");
 }
 
 /// Seconds of reading a prompt that are predicted by the devices' rates alone.

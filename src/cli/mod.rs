@@ -58,13 +58,13 @@ use usage_error::UsageError;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
-use atelier_core::placement::Placement;
+use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::plain_text::{PlainWriter, plain, plain_line};
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
-use atelier_core::recipe::PlacementText;
+use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli::{CommandLine, NoSetting};
 use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
-use atelier_library::{Builtin, BuiltinError};
+use atelier_library::{Builtin, BuiltinError, HeaderCache};
 use atelier_studio::EngineWake;
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::terminal;
@@ -440,7 +440,8 @@ fn complete_streaming(
     }
     // Where it cannot be resolved, the job says why.
     let Ok(devices) = devices::query(handle, servers, err) else { return job };
-    let with = Placement::parse(&recipe.placement, &devices).ok().and_then(|it| it.with_needs_of_streaming(&devices));
+    let whole = whole_modules(recipe);
+    let with = Placement::parse(&recipe.placement, &devices).ok().and_then(|it| it.with_needs_of_streaming(&devices, whole));
     if let Some(with) = with {
         recipe.placement = with.text();
         let PlacementText { params_backend, max_vram, .. } = &recipe.placement;
@@ -450,6 +451,13 @@ fn complete_streaming(
         ));
     }
     job
+}
+
+/// Modules of a recipe's files that run as a whole although others of their kind have layers.
+fn whole_modules(recipe: &Recipe) -> ModuleSet {
+    // Where a file cannot be read, the job says why.
+    let runs_whole = || HeaderCache::default().check(&recipe.files, &[]).is_ok_and(|checked| !checked.family.streams_vae(&recipe.files));
+    if recipe.placement.stream_layers.contains(Module::Vae) && runs_whole() { ModuleSet::VAE } else { ModuleSet::NONE }
 }
 
 /// Resolves flags with the library that they name.

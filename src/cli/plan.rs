@@ -46,7 +46,7 @@ pub(super) fn run(
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
     let mut notes = changed;
-    notes.extend(placement::notes(&placement, &listed, &in_use));
+    notes.extend(placement::notes(&placement, &listed, &in_use, estimate.needs.whole()));
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
         let missing = placement::Prediction::of(&share, &estimate.needs, &capacities)?.missing_bytes;
         notes.push(match missing {

@@ -58,10 +58,10 @@ impl Module {
     }
 
     /// False of what the engine computes in one graph that it cuts nowhere (`mark_graph_cut`): none of
-    /// its layers can be streamed. A VAE's weights are small beside its numbers, which tiles make fit.
+    /// its layers can be streamed. Which VAEs can be, their files and needs say.
     #[must_use]
     pub const fn has_layers(self) -> bool {
-        !matches!(self, Self::Vae | Self::Controlnet | Self::Photomaker)
+        !matches!(self, Self::Controlnet | Self::Photomaker)
     }
 
     /// The name in placement texts.

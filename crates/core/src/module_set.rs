@@ -26,6 +26,8 @@ impl ModuleSet {
     pub const NONE: Self = Self(0);
     /// The diffusion module alone.
     pub const DIFFUSION: Self = Self(1 << Module::Diffusion as u16);
+    /// The VAE alone.
+    pub const VAE: Self = Self(1 << Module::Vae as u16);
 
     /// True for a module of the set.
     #[must_use]
@@ -37,6 +39,14 @@ impl ModuleSet {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// True where a budget lets the engine cut the graph of this module while those of the set are
+    /// streamed. Cuts in a VAE cost more memory than weights save at most sizes, so they are made only
+    /// where they are asked for.
+    #[must_use]
+    pub const fn cuts(self, module: Module) -> bool {
+        !matches!(module, Module::Vae) || self.contains(module)
     }
 
     /// Adds a module.

@@ -91,7 +91,7 @@ impl ResolvedPlacement {
 
     /// Notes on what has no effect where an upscaler runs, in sentences.
     pub(crate) fn upscaler_notes(&self, devices: &[Device]) -> Vec<String> {
-        placement::notes(&self.placement, devices, &[Module::Upscaler])
+        placement::notes(&self.placement, devices, &[Module::Upscaler], ModuleSet::NONE)
     }
 
     /// Maximum bytes of its device for the upscaler; 0 is no limit.
@@ -99,11 +99,12 @@ impl ResolvedPlacement {
         limit(&self.budgets, Module::Upscaler, devices)
     }
 
-    /// Notes on what has no effect where a model of these files runs, in sentences.
-    pub(crate) fn notes(&self, files: &ModelFiles, devices: &[Device]) -> Vec<String> {
+    /// Notes on what has no effect where a model of these files runs, in sentences. `whole`: modules of
+    /// it that run as a whole although others of their kind have layers.
+    pub(crate) fn notes(&self, files: &ModelFiles, devices: &[Device], whole: ModuleSet) -> Vec<String> {
         let mut in_use = files.modules();
         in_use.extend([Module::Diffusion, Module::Vae].into_iter().filter(|module| !files.modules().contains(module)));
-        placement::notes(&self.placement, devices, &in_use)
+        placement::notes(&self.placement, devices, &in_use, whole)
     }
 }
 
@@ -224,9 +225,9 @@ mod tests {
         let resolved = resolved("controlnet=cuda1", "cpu", "cuda1=3").unwrap();
         let mut files = ModelFiles::default();
         files.set(FileRole::Model, "m");
-        assert!(resolved.notes(&files, &devices()).join(" ").contains("no module in use runs there"));
+        assert!(resolved.notes(&files, &devices(), ModuleSet::NONE).join(" ").contains("no module in use runs there"));
         files.set(FileRole::Controlnet, "c");
-        let [note] = &resolved.notes(&files, &devices())[..] else { panic!("one note") };
+        let [note] = &resolved.notes(&files, &devices(), ModuleSet::NONE)[..] else { panic!("one note") };
         assert!(note.contains("does not reach the ControlNet"), "{note}");
     }
 }

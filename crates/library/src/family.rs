@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::canvas::ModelSizes;
-use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, TileSize};
+use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ModelFiles, TileSize};
 use atelier_language::tr;
 
 /// A family of models: those that the engine runs the same way.
@@ -307,6 +307,14 @@ impl Family {
     #[must_use]
     pub const fn joins_prompts(self) -> bool {
         matches!(self, Self::Sd1 | Self::Sd2 | Self::Sdxl)
+    }
+
+    /// True where the engine cuts the graph of these files' VAE, so that its layers can be streamed: it
+    /// cuts no tiny autoencoder, and no VAE of videos, as Qwen-Image has one.
+    #[must_use]
+    pub fn streams_vae(self, files: &ModelFiles) -> bool {
+        let is_tiny = files.get(FileRole::Taesd).is_some() && files.get(FileRole::Vae).is_none();
+        !is_tiny && !matches!(self, Self::QwenImage | Self::Anima | Self::Wan | Self::Ltx | Self::ChromaRadiance | Self::HidreamO1)
     }
 
     /// The language model it reads prompts with, for sentences.

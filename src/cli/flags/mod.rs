@@ -530,7 +530,7 @@ pub(super) struct DeviceFlags {
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
     /// Stream layers that exceed the VRAM budget: of the diffusion model, or of a list such as
-    /// diffusion,te
+    /// diffusion,te,vae
     #[arg(
         long,
         value_name = "MODULES",

@@ -168,6 +168,24 @@ fn streaming_that_lacks_something_gets_it_with_one_click() {
 }
 
 #[test]
+fn the_layers_of_a_vae_are_streamed_where_it_has_some() {
+    let mut studio = open_board(5);
+    let recipe = Box::new(studio.app().state.shared.next.recipe.clone());
+    let mut with_layers = estimate(5);
+    with_layers.needs.modules.insert(Module::Vae, module_needs(2, placement::Phase::Decode, 5, true));
+    studio.port.send(Event::Estimated { recipe, estimate: Ok(with_layers) });
+    studio.settle();
+    assert!(!studio.sees("Set up streaming"));
+    studio.harness.get_by_label("VAE layers").click();
+    studio.settle();
+    studio.harness.get_by_label("Set up streaming").click();
+    studio.settle();
+    assert_eq!(studio.text(), ("all=GPU0", "vae=CPU", "GPU0=-1"));
+    assert_eq!(studio.app().state.shared.next.recipe.placement.stream_layers, ModuleSet::VAE);
+    assert!(!studio.sees("Set up streaming") && !studio.sees("Streaming layers has no effect"));
+}
+
+#[test]
 fn streaming_of_what_has_no_layers_is_told_and_can_be_switched_off() {
     let mut placement = placement_text("all=GPU0");
     placement.stream_layers = "vae".parse().unwrap();

@@ -190,6 +190,19 @@ fn sdxl() -> Model {
     model
 }
 
+/// The family `zimage-vae` with a VAE that encodes too: pictures differ in what it makes of them.
+#[must_use]
+pub fn zimage_with_whole_vae() -> Vec<(&'static str, Part)> {
+    let options = Options { layers: 1, encoder_layers: 1, ..Options::default() };
+    let mut vae = Model::default();
+    vae.vae_with_decoder("", 16, false, 32);
+    // Residual blocks of zeros pass on what they are given; these have most of the weights.
+    let is_hole = |name: &str| name.starts_with("encoder.mid.") || name.starts_with("encoder.down.3.");
+    let vae = Draft::with_holes(Container::Safetensors, &vae.0, &[], is_hole);
+    let draft = |tensors: &Tensors| Part::Draft(Draft::new(Container::Safetensors, tensors, &[]));
+    vec![("diffusion", draft(&diffusion_tensors(&options))), ("llm", draft(&encoder_tensors(&options))), ("vae", Part::Draft(vae))]
+}
+
 /// The family `sdxl` with a VAE that decodes.
 #[must_use]
 pub fn sdxl_with_vae() -> Vec<(&'static str, Part)> {

@@ -45,6 +45,7 @@ const PATCHED_SOURCES: &[&str] = &[
 /// Patches of headers, which only have to be found before the engine's.
 const PATCHED_HEADERS: &[&str] = &[
     "transport.h",
+    "auto_encoder_kl.hpp",
     "clip.hpp",
     "conditioner.hpp",
     "control.hpp",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
 use crate::module::Module;
+use crate::module_set::ModuleSet;
 
 /// Memory that a module needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct ModuleNeeds {
     /// Its compute buffer in each phase in which it runs, its graph in one piece.
     pub compute_bytes: BTreeMap<Phase, u64>,
     /// Weights and compute buffer of the largest piece of its cut graph. `None`: the graph cannot
-    /// be cut (VAE).
+    /// be cut, or its pieces take no less than the whole (VAE).
     pub least_bytes: Option<u64>,
 }
 
@@ -41,4 +42,14 @@ impl ModuleNeeds {
 pub struct Needs {
     /// By module; a module that the recipe does not use is not in it.
     pub modules: BTreeMap<Module, ModuleNeeds>,
+}
+
+impl Needs {
+    /// The VAE, where nothing of it can be streamed: it is a tiny one, or of Wan, or the picture is so
+    /// large that pieces take more memory than the whole.
+    #[must_use]
+    pub fn whole(&self) -> ModuleSet {
+        let runs_whole = self.modules.get(&Module::Vae).is_some_and(|vae| vae.least_bytes.is_none());
+        if runs_whole { ModuleSet::VAE } else { ModuleSet::NONE }
+    }
 }

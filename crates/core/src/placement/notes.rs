@@ -3,15 +3,17 @@
 use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
+use crate::module_set::ModuleSet;
 use atelier_language::tr;
 
 /// Sentences on the parts of this placement that have no effect on these devices with these modules
-/// in use; empty where all have one.
+/// in use; empty where all have one. `whole`: modules of this recipe that are known to run as a whole
+/// although others of their kind have layers ([`Needs::whole`](super::Needs::whole)).
 #[must_use]
-pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
+pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module], whole: ModuleSet) -> Vec<String> {
     let mut notes = Vec::new();
     let streamed = placement.stream_layers.iter().filter(|module| in_use.contains(module));
-    for note in streamed.filter_map(|module| streaming(placement, module, devices)) {
+    for note in streamed.filter_map(|module| streaming(placement, module, devices, whole)) {
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -20,7 +22,7 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
         notes.extend(budget(placement, in_use, device, devices));
         notes.extend(unbudgeted(placement, in_use, device));
     }
-    notes.extend(in_use.iter().filter_map(|module| own_budget(placement, *module, devices)));
+    notes.extend(in_use.iter().filter_map(|module| own_budget(placement, *module, devices, whole)));
     notes.extend(budget_for_all(placement, in_use, devices));
     if !placement.split_batch.is_empty() && placement.shares().len() < 2 {
         notes.push(split(&placement.split_batch));
@@ -39,13 +41,13 @@ fn split(devices: &[String]) -> String {
 }
 
 /// Only weights that wait in RAM are streamed, and only into a budget.
-fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Option<String> {
+fn streaming(placement: &Placement, module: Module, devices: &[Device], whole: ModuleSet) -> Option<String> {
     let assignment = placement.assignment(module);
     let runs_on = find(&assignment.runs_on, devices)?;
     let name = &runs_on.name;
     Some(if runs_on.kind == DeviceKind::Cpu {
         tr!("core-streaming-layers-has-no-effect-the-runs-on", noun = module.noun(), name)
-    } else if !module.has_layers() {
+    } else if !module.has_layers() || whole.contains(module) {
         tr!("core-streaming-layers-has-no-effect-the", noun = module.noun())
     } else if !is_in_ram(&assignment.weights, devices) {
         let place = match &assignment.weights {
@@ -87,13 +89,13 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
 
 /// A module's own budget cuts its graph on a graphics device, and saves memory where its weights wait
 /// in RAM.
-fn own_budget(placement: &Placement, module: Module, devices: &[Device]) -> Option<String> {
+fn own_budget(placement: &Placement, module: Module, devices: &[Device], whole: ModuleSet) -> Option<String> {
     placement.budgets.modules().get(&module)?;
     let assignment = placement.assignment(module);
     let (runs_on, noun) = (find(&assignment.runs_on, devices)?, module.noun());
     if runs_on.kind == DeviceKind::Cpu {
         Some(tr!("core-the-budget-of-the-cpu", noun))
-    } else if !module.has_layers() {
+    } else if !module.has_layers() || whole.contains(module) || !placement.stream_layers.cuts(module) {
         Some(tr!("core-the-budget-of-the-whole", noun))
     } else {
         let key = module.key();
@@ -101,8 +103,8 @@ fn own_budget(placement: &Placement, module: Module, devices: &[Device]) -> Opti
     }
 }
 
-/// The engine cuts no graphs of these modules. Nor those of the VAE, for which tiles are offered: every
-/// budget would have this note.
+/// The engine cuts no graphs of these modules. Nor those of a VAE that is not streamed, for which tiles
+/// are offered: every budget would have this note.
 fn unbudgeted(placement: &Placement, in_use: &[Module], device: &Device) -> Option<String> {
     placement.budgets.gib(device).filter(|_| device.kind != DeviceKind::Cpu)?;
     let runs_here = |module: &&Module| placement.assignment(**module).runs_on == device.name;
@@ -142,7 +144,8 @@ mod tests {
             ..PlacementText::default()
         };
         let devices = workstation();
-        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Llm, Module::Vae])
+        let in_use = [Module::Diffusion, Module::Llm, Module::Vae];
+        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &in_use, ModuleSet::NONE)
     }
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
         let text = PlacementText { max_vram: "6".into(), params_backend: "cpu".into(), ..PlacementText::default() };
         let devices = workstation();
         let placement = Placement::parse(&text, &devices).unwrap();
-        let notes = |in_use: &[Module]| notes(&placement, &devices, in_use);
+        let notes = |in_use: &[Module]| notes(&placement, &devices, in_use, ModuleSet::NONE);
         assert_eq!(notes(&[Module::Diffusion]), Vec::<String>::new());
         let [note] = &notes(&[Module::Diffusion, Module::Controlnet])[..] else { panic!() };
         assert!(note.ends_with("does not reach the ControlNet: it runs as a whole."), "{note}");
@@ -161,7 +164,8 @@ mod tests {
         for (backend, params, max_vram, stream) in [
             ("", "", "", ""),
             ("", "diffusion=cpu", "cuda0=6", "diffusion"),
-            ("", "cpu", "6", "diffusion,te"),
+            ("", "cpu", "6", "diffusion,te,vae"),
+            ("", "vae=cpu", "vae=0.1", "vae"),
             ("", "te=cpu", "-1", ""),
             ("te=cpu", "diffusion=cpu,vae=cpu", "6", ""),
         ] {
@@ -188,8 +192,24 @@ mod tests {
         let notes = notes_of("", "diffusion=cpu,te=disk", "6", "diffusion,te.t5,te.llm,vae,controlnet");
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("of the text encoder are read from the disk") && notes[0].contains("te.llm=cpu"), "{notes:?}");
-        assert_eq!(notes[1], "Streaming layers has no effect: the VAE runs as a whole.");
-        assert_eq!(notes_of("", "cpu", "6", "vae"), notes[1..].to_vec(), "wherever its weights live");
+        assert!(notes[1].contains("of the VAE live on CUDA0") && notes[1].contains("vae=cpu"), "{notes:?}");
+    }
+
+    #[test]
+    fn streaming_of_a_vae_that_runs_as_a_whole_is_noted_wherever_its_weights_live() {
+        for params in ["", "vae=cpu", "disk"] {
+            let text = PlacementText {
+                params_backend: params.into(),
+                max_vram: "vae=1".into(),
+                stream_layers: ModuleSet::VAE,
+                ..PlacementText::default()
+            };
+            let devices = workstation();
+            let notes = notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Vae], ModuleSet::VAE);
+            let whole =
+                ["Streaming layers has no effect: the VAE runs as a whole.", "The budget of the VAE has no effect: it runs as a whole."];
+            assert_eq!(notes, whole, "{params}");
+        }
     }
 
     #[test]

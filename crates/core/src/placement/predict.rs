@@ -69,7 +69,8 @@ impl Prediction {
                 WeightLocation::Disk => None,
             };
             let has_budget = capacities.get(run).is_some_and(|it| placement.budgets.bytes_for(*module, &it.device).is_some());
-            let cut = if has_budget && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
+            let is_cut = has_budget && placement.stream_layers.cuts(*module);
+            let cut = if is_cut && can_be_cut(needs, capacities, run, location) { needs.cut_bytes() } else { None };
             slots.push((*module, needs, Slot { run, location, cut_bytes: cut }));
         }
         // Each cut graph grows from its largest piece into the memory that the others leave.

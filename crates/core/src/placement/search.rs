@@ -154,7 +154,7 @@ fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> b
 }
 
 fn candidates_of(module: Module, needs: &ModuleNeeds, request: &PlanRequest<'_>, best: usize) -> Result<Vec<Candidate>, PlacementError> {
-    let PlanRequest { capacities, pins, budgets, .. } = *request;
+    let PlanRequest { capacities, pins, budgets, stream_layers, .. } = *request;
     let pin = pins.get(&module);
     let pinned_run = pin.and_then(|pin| pin.runs_on.as_ref()).map(|name| find(name, capacities)).transpose()?;
     let pinned_location = match pin.and_then(|pin| pin.weights.as_ref()) {
@@ -165,7 +165,7 @@ fn candidates_of(module: Module, needs: &ModuleNeeds, request: &PlanRequest<'_>,
     let ram = capacities.iter().position(DeviceCapacity::is_ram);
     let cost = cost(module);
     // A graph of nothing would need a budget of nothing, which is none.
-    let least = needs.cut_bytes().filter(|bytes| *bytes > 0);
+    let least = needs.cut_bytes().filter(|bytes| *bytes > 0 && stream_layers.cuts(module));
     let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(true, *compute)).max().unwrap_or(0);
     let mut candidates = Vec::new();
     for (run, capacity) in capacities.iter().enumerate() {

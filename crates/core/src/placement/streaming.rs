@@ -4,18 +4,20 @@
 use super::notes::{find, is_in_ram};
 use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
+use crate::module_set::ModuleSet;
 
 /// The budget that a device without one gets, in GiB: what is free, less one.
 const BUDGET_GIB: f64 = -1.0;
 
 impl Placement {
     /// The same placement with what streaming lacks. `None` where nothing is streamed or nothing is
-    /// lacking, and where what is streamed runs on the processor, to which nothing is copied.
+    /// lacking, and where what is streamed runs on the processor, to which nothing is copied. `whole`:
+    /// modules that run as a whole, as in [`notes`](super::notes).
     #[must_use]
-    pub fn with_needs_of_streaming(&self, devices: &[Device]) -> Option<Self> {
+    pub fn with_needs_of_streaming(&self, devices: &[Device], whole: ModuleSet) -> Option<Self> {
         let processor = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;
         let mut with = self.clone();
-        for module in self.stream_layers.iter().filter(|module| module.has_layers()) {
+        for module in self.stream_layers.iter().filter(|module| module.has_layers() && !whole.contains(*module)) {
             let assignment = self.assignment(module);
             let Some(runs_on) = find(&assignment.runs_on, devices).filter(|device| device.kind != DeviceKind::Cpu) else { continue };
             if !is_in_ram(&assignment.weights, devices) {
@@ -47,9 +49,10 @@ mod tests {
             ..PlacementText::default()
         };
         let devices = workstation();
-        let with = Placement::parse(&text, &devices).unwrap().with_needs_of_streaming(&devices)?;
-        assert_eq!(with.with_needs_of_streaming(&devices), None);
-        assert!(!notes(&with, &devices, &[Module::Diffusion]).iter().any(|note| note.starts_with("Streaming")));
+        let with = Placement::parse(&text, &devices).unwrap().with_needs_of_streaming(&devices, ModuleSet::NONE)?;
+        assert_eq!(with.with_needs_of_streaming(&devices, ModuleSet::NONE), None);
+        let notes = notes(&with, &devices, &[Module::Diffusion, Module::Vae], ModuleSet::NONE);
+        assert!(!notes.iter().any(|note| note.starts_with("Streaming")));
         let text = with.text();
         Some((text.params_backend, text.max_vram))
     }
@@ -64,6 +67,7 @@ mod tests {
         assert_eq!(completed("te.t5=cuda1", "", "", "te.t5"), of("te.t5=CPU", "CUDA1=-1"));
         assert_eq!(completed("", "", "unet=3", "diffusion"), of("diffusion=CPU", "diffusion=3"), "its own budget is one");
         assert_eq!(completed("", "cpu", "te.t5=3", "diffusion,te.t5"), of("all=CPU", "CUDA0=-1,te.t5=3"));
+        assert_eq!(completed("", "", "vae=0.1", "vae"), of("vae=CPU", "vae=0.1"));
     }
 
     #[test]
@@ -71,6 +75,8 @@ mod tests {
         assert_eq!(completed("", "", "", ""), None);
         assert_eq!(completed("", "diffusion=cpu", "6", "diffusion"), None);
         assert_eq!(completed("cpu", "", "", "diffusion"), None);
-        assert_eq!(completed("", "", "", "vae"), None);
+        assert_eq!(completed("", "", "", "controlnet"), None);
+        let (devices, text) = (workstation(), PlacementText { stream_layers: ModuleSet::VAE, ..PlacementText::default() });
+        assert_eq!(Placement::parse(&text, &devices).unwrap().with_needs_of_streaming(&devices, ModuleSet::VAE), None);
     }
 }

@@ -19,8 +19,8 @@ use atelier_library::HeaderCache;
 /// Models that stay open: they hold headers and names only. One for each of the two ways, of the
 /// last three recipes.
 const MAX_OPEN: usize = 6;
-/// Limits that cut a graph as small as it can be.
-const SMALLEST: Limits = Limits { bytes: [1; Module::ALL.len()], streamed: ModuleSet::NONE, prefetch: false };
+/// Limits that cut a graph as small as it can be. A VAE's is cut only where it is streamed.
+const SMALLEST: Limits = Limits { bytes: [1; Module::ALL.len()], streamed: ModuleSet::VAE, prefetch: false };
 
 /// Models that are open for estimates, and the answers of earlier ones.
 #[derive(Default)]

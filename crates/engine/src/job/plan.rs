@@ -21,7 +21,7 @@ use crate::state::EngineState;
 use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{Change, Module, PlacementError};
+use atelier_core::placement::{Change, Module, ModuleSet, PlacementError};
 use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, Seed};
 use atelier_core::sentences;
 use atelier_core::words::{Group, GroupKind, Prompt, SpanKind};
@@ -232,7 +232,8 @@ pub(super) fn prepare(
 
     let devices = devices::list();
     let placement = placement?;
-    notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
+    let uncut = whole_modules(engine, &recipe, family, &placement, &devices);
+    notes.extend(placement.notes(&recipe.files, &devices, uncut).into_iter().map(PictureNote::changed));
     if leave_out_flash_attention(&mut recipe, &placement.placement) {
         let why = tr!("engine-flash-attention-is-off");
         notes.push(PictureNote::of_change(Change::FlashAttentionOff, why));
@@ -283,6 +284,19 @@ pub(super) fn prepare(
         embeddings,
         adapters,
     })
+}
+
+/// Modules of a checked recipe that run as a whole although others of their kind have layers: by the
+/// files, and by the estimate, which knows the picture's size, where there is one.
+fn whole_modules(engine: &EngineState, recipe: &Recipe, family: Family, placement: &ResolvedPlacement, devices: &[Device]) -> ModuleSet {
+    if !placement.placement.stream_layers.contains(Module::Vae) {
+        return ModuleSet::NONE;
+    }
+    if !family.streams_vae(&recipe.files) {
+        return ModuleSet::VAE;
+    }
+    let known = engine.with_headers(|headers| engine.estimates.get(headers, recipe, &placement.estimated_as, devices));
+    known.map_or(ModuleSet::NONE, |needs| needs.whole())
 }
 
 /// What the new picture lacks of a start picture that is generated anew as a whole, in a sentence.

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, gpus};
 use atelier_core::placement::{
-    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, RankedPlacement, WeightLocation, notes,
-    parse_backend, parse_params_backend, pins,
+    BudgetOffer, Budgets, DeviceCapacity, Module, ModuleSet, Needs, Phase, Placement, Plan, Prediction, RankedPlacement, WeightLocation,
+    notes, parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Copies, Estimate, EstimateKey, OutOfMemory, Peak};
@@ -78,6 +78,8 @@ pub struct Board {
     pub remedies: Vec<Remedy>,
     /// Sentences about parts of the placement that the engine ignores.
     pub notes: Vec<String>,
+    /// Modules that run as a whole although others of their kind have layers.
+    pub whole: ModuleSet,
     /// The placement with what streaming lacks, where it was asked for without.
     pub with_needs_of_streaming: Option<Placement>,
     /// Placement that Atelier chooses where the recipe names none.
@@ -206,8 +208,10 @@ impl Board {
         };
         let needs = self.estimate.as_ref().map(|it| &it.needs);
         self.prediction = self.placement.as_ref().zip(needs).and_then(|(it, needs)| Prediction::of(it, needs, &self.capacities).ok());
-        self.notes = self.placement.as_ref().map_or_else(Vec::new, |it| notes(it, &self.devices, &self.modules));
-        self.with_needs_of_streaming = self.placement.as_ref().and_then(|it| it.with_needs_of_streaming(&self.devices));
+        let whole = needs.map_or(ModuleSet::NONE, Needs::whole);
+        self.notes = self.placement.as_ref().map_or_else(Vec::new, |it| notes(it, &self.devices, &self.modules, whole));
+        self.with_needs_of_streaming = self.placement.as_ref().and_then(|it| it.with_needs_of_streaming(&self.devices, whole));
+        self.whole = whole;
         self.outcomes = self.compute_outcomes();
     }
 

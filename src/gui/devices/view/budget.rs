@@ -125,7 +125,8 @@ pub(crate) fn module_budget(ui: &mut Ui, board: &Board, commands: &mut Commands,
     let assignment = placement.assignment(module);
     let WeightLocation::Device(location) = &assignment.weights else { return };
     let (Some(run), Some(location)) = (board.capacity(&assignment.runs_on), board.capacity(location)) else { return };
-    if !module.has_layers() || run.is_ram() || !location.is_ram() {
+    let has_layers = module.has_layers() && !board.whole.contains(module) && placement.stream_layers.cuts(module);
+    if !has_layers || run.is_ram() || !location.is_ram() {
         return;
     }
     ui.horizontal(|ui| {

@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::{bold, command_button, icon_button};
 use crate::gui::{theme, widgets};
-use atelier_core::placement::Module;
+use atelier_core::placement::{Module, ModuleSet};
 use atelier_core::recipe::PlacementText;
 use atelier_language::tr;
 
@@ -56,7 +56,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal_top(|ui| fields(ui, column, state, &mut text));
     }
     ui.horizontal_wrapped(|ui| {
-        streaming(ui, &mut text);
+        streaming(ui, state.devices.board.whole, &mut text);
         split(ui, state, &mut text);
     });
     if !state.devices.paste_omissions.is_empty() {
@@ -79,8 +79,8 @@ fn fields(ui: &mut Ui, width: f32, state: &State, text: &mut PlacementText) {
     field(ui, width, tr!("devices-budgets"), "--max-vram", &mut text.max_vram, tr!("devices-no-budget"), hover, budget.as_deref());
 }
 
-/// Choice of the modules whose layers are streamed.
-fn streaming(ui: &mut Ui, text: &mut PlacementText) {
+/// Choice of the modules whose layers are streamed. `whole`: those that have none this time.
+fn streaming(ui: &mut Ui, whole: ModuleSet, text: &mut PlacementText) {
     ui.label(RichText::new(tr!("devices-stream-layers-stream-layers")).color(theme::palette(ui).weak));
     let groups: [(&str, &[Module]); 3] = [
         (tr!("devices-diffusion-layers"), &[Module::Diffusion]),
@@ -88,7 +88,7 @@ fn streaming(ui: &mut Ui, text: &mut PlacementText) {
         (tr!("devices-vae-layers"), &[Module::Vae]),
     ];
     // What has no layers is there to be switched off.
-    let is_shown = |modules: &[Module]| modules.iter().any(|module| module.has_layers() || text.stream_layers.contains(*module));
+    let is_shown = |modules: &[Module]| modules.iter().any(|module| !whole.contains(*module) || text.stream_layers.contains(*module));
     let shown: Vec<_> = groups.into_iter().filter(|(_, modules)| is_shown(modules)).collect();
     for (name, modules) in shown {
         let mut is_on = modules.iter().any(|module| text.stream_layers.contains(*module));

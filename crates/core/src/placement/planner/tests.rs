@@ -305,6 +305,18 @@ fn the_memory_of_a_card_is_there_once() {
 }
 
 #[test]
+fn a_vae_is_cut_only_where_its_layers_are_streamed() {
+    let mut scenario = scenario(320, &[60]).pin(Module::Vae, Some("CUDA0"), None);
+    scenario.needs.modules = [(Module::Vae, needs(30, &[(Phase::Decode, 35)], true))].into();
+    let whole = scenario.short();
+    assert!(!whole.nearest.prediction.modules[&Module::Vae].in_pieces, "{:?}", whole.nearest);
+    let streamed = plan(&PlanRequest { stream_layers: ModuleSet::VAE, ..scenario.request() }).unwrap();
+    assert!(streamed.prediction.modules[&Module::Vae].in_pieces, "{streamed:?}");
+    assert!(streamed.placement.assignment(Module::Vae).weights.is("CPU"), "{streamed:?}");
+    assert_eq!(streamed.placement.stream_layers, ModuleSet::VAE);
+}
+
+#[test]
 fn a_pin_on_a_device_that_is_gone_is_an_error() {
     assert!(matches!(scenario(320, &[240]).pin(Module::Llm, Some("CUDA7"), None).plan(), Err(PlanError::Device(_))));
     assert!(matches!(Scenario::default().plan(), Err(PlanError::Device(_))));
@@ -383,7 +395,8 @@ proptest! {
         prop_assert!(plan.prediction.fits());
         let (Some(needs), Some(it)) = (scenario.needs.modules.get(&module), plan.prediction.modules.get(&module)) else { return Ok(()) };
         let run = scenario.capacities.iter().find(|capacity| capacity.device.name == it.runs_on).unwrap();
-        let least = needs.cut_bytes().filter(|least| *least > 0 && !scenario.pins.contains_key(&module));
+        let is_cut = ModuleSet::NONE.cuts(module) && !scenario.pins.contains_key(&module);
+        let least = needs.cut_bytes().filter(|least| *least > 0 && is_cut);
         if let (Some(least), Some(own)) = (least, plan.placement.budgets.module_bytes(module, &run.device)) {
             let whole = needs.compute_bytes.values().map(|compute| needs.whole_bytes(true, *compute)).max().unwrap_or(0);
             let held = it.graph_budget_bytes.unwrap_or(whole);
