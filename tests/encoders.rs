@@ -5,13 +5,16 @@
 
 mod support;
 
+use std::collections::HashSet;
+use std::fs;
+
 use atelier_core::placement::{DeviceCapacity, Module, ModuleSet, Phase, Placement, Prediction};
 use atelier_core::recipe::{FileRole, InitImage, Lora, ModelFiles, PlacementText, Recipe, TileSize};
 use atelier_core::time::{TimeCorrections, phase_works, predict_time};
 use atelier_engine::{Copies, End, Event, JobPhase, MeasureDevices};
 use support::alone::{Alone, deep};
 use support::engine::Said;
-use support::{folder, of_clip, picture, placed, recipe, written};
+use support::{folder, of_clip, of_zeros, picture, placed, recipe, written};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
@@ -237,6 +240,27 @@ fn a_streamed_vae_makes_the_same_picture_of_latents_of_a_start_picture_and_of_ti
     assert!(latents.0 == 1 && latents.1 > 10, "a budget alone cuts nothing: {latents:?}");
     assert!(start == other && start.1 > latents.1 + 5, "{start:?}");
     assert!(tiles.0 == 1 && tiles.1 > 3 * latents.1, "each tile copies them again: {tiles:?}");
+}
+
+#[test]
+fn a_streamed_vae_of_qwen_image_makes_the_same_picture() {
+    let alone = alone();
+    let folder = folder("streamed-qwen");
+    // The model takes gigabytes, most of them zeros: mapped, they stay on the disk.
+    let plain = Recipe { files: written(families::qwen_image(), &folder), ..of_zeros() };
+    let run = |placement| {
+        let said = alone.run(&Recipe { placement, ..plain.clone() });
+        assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+        let copied = copies(&said).into_iter().find(|it| it.module == Module::Vae);
+        (said.pixels().to_vec(), copied)
+    };
+    let on = |placement: PlacementText| PlacementText { backend: "all=cpu,vae=GPU0".into(), ..placement };
+    let (whole, none) = run(on(placed("", "")));
+    let (streamed, copied) = run(on(vae_streamed("0.02")));
+    assert!(streamed == whole && whole.iter().collect::<HashSet<_>>().len() > 8);
+    assert!(none.is_none() && copied.is_some_and(|it| it.count > 10), "{copied:?}");
+    alone.engine.handle().unload().unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -310,11 +310,11 @@ impl Family {
     }
 
     /// True where the engine cuts the graph of these files' VAE, so that its layers can be streamed: it
-    /// cuts no tiny autoencoder, and no VAE of videos, as Qwen-Image has one.
+    /// cuts no tiny autoencoder, and some models have no VAE.
     #[must_use]
     pub fn streams_vae(self, files: &ModelFiles) -> bool {
         let is_tiny = files.get(FileRole::Taesd).is_some() && files.get(FileRole::Vae).is_none();
-        !is_tiny && !matches!(self, Self::QwenImage | Self::Anima | Self::Wan | Self::Ltx | Self::ChromaRadiance | Self::HidreamO1)
+        !is_tiny && !matches!(self, Self::ChromaRadiance | Self::HidreamO1 | Self::Ltx)
     }
 
     /// The language model it reads prompts with, for sentences.
@@ -378,5 +378,27 @@ impl<'de> Deserialize<'de> for Family {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let label = String::deserialize(deserializer)?;
         Self::from_label(&label).ok_or_else(|| de::Error::custom(format!("there is no family \"{label}\"")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_tiny_autoencoder_in_place_of_a_vae_has_no_layers_to_stream() {
+        use FileRole::{Diffusion, Model, Taesd, Vae};
+        let streams = |family: Family, roles: &[FileRole]| {
+            let files: ModelFiles = roles.iter().map(|role| (*role, PathBuf::from("m"))).collect();
+            family.streams_vae(&files)
+        };
+        for family in [Family::Sd1, Family::ZImage, Family::QwenImage] {
+            assert!(streams(family, &[Model]) && streams(family, &[Diffusion, Vae]), "{family:?}");
+            assert!(streams(family, &[Diffusion, Taesd, Vae]), "{family:?}: the tiny one makes the previews");
+            assert!(!streams(family, &[Model, Taesd]) && !streams(family, &[Diffusion, Taesd]), "{family:?}");
+        }
+        assert!(!streams(Family::HidreamO1, &[Model]), "it has none");
     }
 }

@@ -55,6 +55,8 @@ const PATCHED_HEADERS: &[&str] = &[
     "lora.hpp",
     "rng_philox.hpp",
     "t5.hpp",
+    "vae.hpp",
+    "wan_vae.hpp",
 ];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that
