@@ -163,6 +163,13 @@ pub(crate) fn other_kind(start: &[u8], name: &str) -> Option<HeaderError> {
     Some(HeaderError::new(fault, tr!("library-is-not-a-model", name, what = language::text(what)), language::text(hint)))
 }
 
+/// The error for a file that begins so, where it is certainly no ONNX model.
+pub(crate) fn other_than_onnx(start: &[u8], name: &str) -> Option<HeaderError> {
+    let sniff::Other { what, hint } = sniff::other_than_onnx(start)?;
+    let sentence = tr!("library-is-another-than-onnx", name, what = language::text(what));
+    Some(HeaderError::new(Fault::NotAModel, sentence, language::text(hint)))
+}
+
 /// Every tensor has its own name and its own place within the file.
 fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
     let mut names = HashSet::with_capacity(contents.tensors.len());

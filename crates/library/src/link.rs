@@ -11,7 +11,7 @@ use atelier_downloads::{DownloadJob, FileRequest, Source};
 use atelier_language::tr;
 
 use super::disk::{ONNX_ENDING, has_model_ending, is_model_file};
-use super::header::{Fault, HeaderError, file_name, other_kind, read_from};
+use super::header::{Fault, HeaderError, file_name, other_than_onnx, read_from};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
 use super::sniff;
@@ -169,7 +169,7 @@ fn header_error(mut file: &File, name: &str, is_onnx: bool) -> io::Result<Option
     if bytes > 0 && is_onnx {
         let mut start = Vec::new();
         file.take(sniff::BYTES as u64).read_to_end(&mut start)?;
-        return Ok(other_kind(&start, name));
+        return Ok(other_than_onnx(&start, name));
     }
     Ok(read_from(&mut file, bytes, name).err())
 }

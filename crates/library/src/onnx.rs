@@ -6,15 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use atelier_language::{english, tr};
 
 use super::container::Flaw;
-use super::header::{Fault, HeaderError, error_for, file_name};
+use super::header::{Fault, HeaderError, error_for, file_name, other_than_onnx};
 use super::kind::DETECTOR_OF;
 use super::manifest::Role;
+use super::sniff;
 
 /// Numbers of all fields together that are read: the largest models in use have some 100,000.
 const MAX_NUMBERS: u32 = 1 << 24;
@@ -36,6 +37,10 @@ const GRAPH_OUTPUT: u64 = 12;
 const NODE_OPERATION: u64 = 4;
 const WEIGHTS_DIMENSION: u64 = 1;
 const WEIGHTS_TYPE: u64 = 2;
+const WEIGHTS_PLACE: u64 = 14;
+
+/// Value of [`WEIGHTS_PLACE`] of weights that lie in a file beside the model.
+const IN_ANOTHER_FILE: u64 = 1;
 
 /// Operations on whole numbers: `rten`'s sums of them overflow on some processors, and a mask comes
 /// out wrong without an error.
@@ -51,6 +56,11 @@ pub struct OnnxHeader {
     pub output: Vec<Option<u64>>,
     /// Names of the classes that it tells apart, by number; empty where the file has none.
     pub class_names: Vec<String>,
+    /// Width and height in pixels of the pictures that a detector without a size of its own was
+    /// exported for.
+    pub picture_size: Option<(u64, u64)>,
+    /// Weights of it lie in another file.
+    pub is_in_parts: bool,
     /// It computes with whole numbers of 8 bits.
     pub is_quantised: bool,
     /// Number of values in all weights.
@@ -68,6 +78,13 @@ impl OnnxHeader {
         if file_bytes == 0 {
             return Err(HeaderError::new(Fault::Empty, tr!("library-is-empty", name), tr!("library-download-the-file-again-2")));
         }
+        let fail = |error: io::Error| error_for(name, error.into(), file_bytes);
+        let mut start = Vec::with_capacity(sniff::BYTES);
+        source.by_ref().take(sniff::BYTES as u64).read_to_end(&mut start).map_err(fail)?;
+        source.seek(SeekFrom::Start(0)).map_err(fail)?;
+        if let Some(error) = other_than_onnx(&start, name) {
+            return Err(error);
+        }
         let mut fields = Fields { source: BufReader::new(source), at: 0, file_bytes, numbers: 0 };
         let header = fields.model().map_err(|flaw| error_for(name, flaw, file_bytes))?;
         let not_a_model =
@@ -79,12 +96,27 @@ impl OnnxHeader {
     /// things with names.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
-        let is_picture = matches!(self.input.as_slice(), [_, None | Some(3), _, _]);
-        match self.output.as_slice() {
-            [_, None | Some(1), _, _] if is_picture && self.class_names.is_empty() => Some(Role::Cutout),
-            [_, _, _] if is_picture && !self.class_names.is_empty() => Some(Role::Detector),
-            _ => None,
+        let channels_are_last = self.channels_are_last();
+        let is_picture = channels_are_last || matches!(self.input.as_slice(), [_, None | Some(3), _, _]);
+        let is_mask = match self.output.as_slice() {
+            [_, _, _, channels] if channels_are_last => *channels == Some(1),
+            [_, channels, _, _] => matches!(channels, None | Some(1)),
+            _ => false,
+        };
+        if is_picture && is_mask && self.class_names.is_empty() {
+            Some(Role::Cutout)
+        } else if is_picture && self.output.len() == 3 && !self.class_names.is_empty() {
+            Some(Role::Detector)
+        } else {
+            None
         }
+    }
+
+    /// True where each pixel's three numbers lie together in its input, as models of Keras and
+    /// TensorFlow Lite have them.
+    #[must_use]
+    pub fn channels_are_last(&self) -> bool {
+        matches!(self.input.as_slice(), [_, channels, _, Some(3)] if *channels != Some(3))
     }
 
     /// Its name in English: `detector of face, hand`.
@@ -130,6 +162,13 @@ fn names_of(text: &str) -> Vec<String> {
         rest = &rest[start + length + 2..];
     }
     names
+}
+
+/// Width and height of a text such as `[height, width]`.
+fn size_of(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit()).filter_map(|number| number.parse().ok());
+    let height = numbers.next()?;
+    Some((numbers.next().unwrap_or(height), height))
 }
 
 /// Name of a number type, and bytes of a value of it.
@@ -178,7 +217,7 @@ impl<S: Read + Seek> Fields<S> {
                     has_graph = true;
                     self.graph(field.end, &mut header, &mut bytes)?;
                 }
-                MODEL_METADATA if header.class_names.is_empty() => header.class_names = self.class_names(field.end)?,
+                MODEL_METADATA => self.metadata(field.end, &mut header)?,
                 _ => {}
             }
             self.go_to(field.end)?;
@@ -198,7 +237,8 @@ impl<S: Read + Seek> Fields<S> {
                     header.is_quantised = operation.is_some_and(|it| WHOLE_NUMBER_OPERATIONS.contains(&it.as_str()));
                 }
                 GRAPH_WEIGHTS => {
-                    let (values, number) = self.weights(field.end)?;
+                    let (values, number, is_beside) = self.weights(field.end)?;
+                    header.is_in_parts |= is_beside;
                     let (name, each) = number_type(number);
                     header.parameters = header.parameters.saturating_add(values);
                     let sum = bytes.entry(name).or_default();
@@ -213,9 +253,9 @@ impl<S: Read + Seek> Fields<S> {
         Ok(())
     }
 
-    /// Number of values of a tensor, and number of their type.
-    fn weights(&mut self, end: u64) -> Result<(u64, u64), Flaw> {
-        let (mut values, mut number) = (1u64, 0);
+    /// Number of values of a tensor, number of their type, and whether they lie in another file.
+    fn weights(&mut self, end: u64) -> Result<(u64, u64, bool), Flaw> {
+        let (mut values, mut number, mut is_beside) = (1u64, 0, false);
         while let Some(field) = self.next(end)? {
             match (field.number, field.value) {
                 (WEIGHTS_DIMENSION, Some(length)) => values = values.saturating_mul(length),
@@ -226,11 +266,12 @@ impl<S: Read + Seek> Fields<S> {
                     }
                 }
                 (WEIGHTS_TYPE, Some(value)) => number = value,
+                (WEIGHTS_PLACE, Some(value)) => is_beside = value == IN_ANOTHER_FILE,
                 _ => {}
             }
             self.go_to(field.end)?;
         }
-        Ok((values, number))
+        Ok((values, number, is_beside))
     }
 
     /// The shape of an input or output; empty where it has none. Its type is field 2, in that the
@@ -253,13 +294,20 @@ impl<S: Read + Seek> Fields<S> {
         Ok(shape)
     }
 
-    /// Names of classes, where a pair of texts holds them.
-    fn class_names(&mut self, end: u64) -> Result<Vec<String>, Flaw> {
-        let Some(key) = self.inner(1, end)? else { return Ok(Vec::new()) };
-        let is_names = self.short_text(key.end, MAX_OPERATION_BYTES)?.is_some_and(|key| key == "names");
+    /// What exporters of detectors write as pairs of texts: names of classes, and size of pictures.
+    fn metadata(&mut self, end: u64, header: &mut OnnxHeader) -> Result<(), Flaw> {
+        let Some(key) = self.inner(1, end)? else { return Ok(()) };
+        let name = self.short_text(key.end, MAX_OPERATION_BYTES)?;
         self.go_to(key.end)?;
-        let Some(value) = self.inner(2, end)?.filter(|_| is_names) else { return Ok(Vec::new()) };
-        Ok(self.short_text(value.end, MAX_NAMES_BYTES)?.as_deref().map(names_of).unwrap_or_default())
+        let Some(value) = self.inner(2, end)? else { return Ok(()) };
+        match name.as_deref() {
+            Some("names") if header.class_names.is_empty() => {
+                header.class_names = self.short_text(value.end, MAX_NAMES_BYTES)?.as_deref().map(names_of).unwrap_or_default();
+            }
+            Some("imgsz") => header.picture_size = self.short_text(value.end, MAX_OPERATION_BYTES)?.as_deref().and_then(size_of),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The next field of this number; what comes before it is passed over.
@@ -367,6 +415,11 @@ mod tests {
         assert_eq!((detector.role(), detector.name()), (Some(Role::Detector), "detector of face, left hand".to_owned()));
         let quantised = read(&onnx::quantised_segmenter(64)).unwrap();
         assert!(quantised.is_quantised && !segmenter.is_quantised);
+        let by_keras = read(&onnx::channels_last_segmenter(64)).unwrap();
+        assert_eq!((by_keras.role(), by_keras.input.last()), (Some(Role::Cutout), Some(&Some(3))));
+        // Two opacities for each pixel are none.
+        let two = OnnxHeader { output: vec![None, None, None, Some(2)], ..by_keras };
+        assert_eq!(two.role(), None);
         // A table of things without names could be anything.
         let nameless = OnnxHeader { class_names: Vec::new(), ..detector };
         assert_eq!((nameless.role(), nameless.name().as_str()), (None, "ONNX model"));
@@ -388,6 +441,20 @@ mod tests {
         assert_eq!(read(&[0xff; 32]).unwrap_err().fault, Fault::Damaged);
         // A graph of two bytes with a node of nine.
         assert_eq!(read(&[7 << 3 | 2, 2, 1 << 3 | 2, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap_err().fault, Fault::Damaged);
+    }
+
+    #[test]
+    fn a_detector_of_any_size_tells_which_it_was_exported_for() {
+        let header = read(&onnx::detector_of_any_size("[320, 640]", "face", &[8.0, 8.0, 4.0, 4.0, 0.9])).unwrap();
+        assert_eq!((header.input.as_slice(), header.picture_size), ([Some(1), Some(3), None, None].as_slice(), Some((640, 320))));
+        assert_eq!(header.class_names, ["face"]);
+        assert_eq!((size_of("640"), size_of("any")), (Some((640, 640)), None));
+    }
+
+    #[test]
+    fn weights_in_another_file_are_noticed() {
+        assert!(read(&onnx::segmenter_in_parts(64)).unwrap().is_in_parts);
+        assert!(!read(&onnx::red_segmenter(64)).unwrap().is_in_parts);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(crate) struct Other {
     pub(crate) hint: &'static str,
 }
 
+/// The text of the advice on a model of TensorFlow Lite.
+const TFLITE: &str = "library-find-the-same-model-as-onnx";
 const PICTURE: &str = "library-choose-the-models-safetensors";
 const ARCHIVE: &str = "library-unpack-it-and-choose";
 /// The text of the advice on a pickle, which also tells one.
@@ -39,9 +41,11 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
     ];
     // A length that begins like one of these would be longer than any header may be, except for the
     // short ones.
-    let could_be_safetensors = start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4]);
-    if could_be_safetensors {
+    if could_be_safetensors(start) {
         return None;
+    }
+    if start.get(4..8) == Some(b"TFL3") {
+        return Some(Other { what: "library-a-tensorflow-lite-model", hint: TFLITE });
     }
     if start.starts_with(b"PK\x03\x04") {
         // PyTorch's archive begins with a pickle; its name stands thirty bytes in.
@@ -57,6 +61,29 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
         let page = lower.windows(5).any(|it| it == b"<html") || lower.windows(9).any(|it| it == b"<!doctype");
         Other { what: if page { "library-a-web-page" } else { "library-a-text" }, hint: PAGE }
     })
+}
+
+/// Says what the file is, where it is certainly no ONNX model.
+pub(crate) fn other_than_onnx(start: &[u8]) -> Option<Other> {
+    const ANOTHER: &str = "library-choose-another-onnx-file";
+    if start.starts_with(b"GGUF") {
+        return Some(Other { what: "library-a-gguf-model", hint: ANOTHER });
+    }
+    if could_be_safetensors(start) {
+        return Some(Other { what: "library-a-safetensors-model", hint: ANOTHER });
+    }
+    let Other { what, hint } = what(start)?;
+    let hint = match hint {
+        PICKLE => "library-export-it-as-onnx",
+        PICTURE | ARCHIVE => ANOTHER,
+        other => other,
+    };
+    Some(Other { what, hint })
+}
+
+/// A length of less than 4 GiB, then JSON.
+fn could_be_safetensors(start: &[u8]) -> bool {
+    start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4])
 }
 
 fn text(start: &[u8]) -> bool {
@@ -85,8 +112,23 @@ mod tests {
         assert_eq!(named(b"PK\x03\x04............archive/data.pkl"), Some("a PyTorch checkpoint (.ckpt, .pt or .pth)"));
         assert_eq!(named(b"PK\x03\x04............notes.txt"), Some("a zip archive"));
         assert_eq!(named(b"<!DOCTYPE html><html lang=en>"), Some("a web page"));
+        assert_eq!(named(b"\x1c\0\0\0TFL3\x14\0\x20\0"), Some("a TensorFlow Lite model"));
         assert_eq!(named("Bitte zuerst anmelden. Überall.".as_bytes()), Some("a text"));
         assert_eq!(named(b"version https://git-lfs.github.com/spec/v1\n"), Some("a Git LFS pointer, not the file itself"));
+    }
+
+    #[test]
+    fn what_is_no_onnx_model_is_named_with_what_to_do() {
+        let told = |start: &[u8]| other_than_onnx(start).map(|it| (language::text(it.what), language::text(it.hint)));
+        let (what, hint) = told(b"PK\x03\x04............face_yolov8n/data.pkl").unwrap();
+        assert!(what.starts_with("a PyTorch checkpoint") && hint.contains("yolo export"), "{what}: {hint}");
+        let (what, hint) = told(b"\x1c\0\0\0TFL3\x14\0\x20\0").unwrap();
+        assert!(what == "a TensorFlow Lite model" && hint.contains("tf2onnx"), "{what}: {hint}");
+        let another = language::text("library-choose-another-onnx-file");
+        assert_eq!(told(b"GGUF\x03\0\0\0"), Some(("a GGUF model", another)));
+        assert_eq!(told(b"\x40\0\0\0\0\0\0\0{\"a\":"), Some(("a safetensors model", another)));
+        assert_eq!(told(b"\xff\xd8\xff\xe0"), Some(("a JPEG picture", another)));
+        assert!(told(&testkit::onnx::red_segmenter(64)).is_none());
     }
 
     #[test]

@@ -147,6 +147,12 @@ library-a-part-of-it = ein Teil davon ist länger als das Ganze
 library-it-has-a-field = sie hat ein Feld von unbekanntem Typ
 library-other-numbers = andere Zahlen
 library-choose-another-onnx-file = Eine andere .onnx-Datei wählen.
+library-a-tensorflow-lite-model = ein TensorFlow-Lite-Modell
+library-a-gguf-model = ein GGUF-Modell
+library-a-safetensors-model = ein Safetensors-Modell
+library-is-another-than-onnx = { $name } ist { $what }, kein ONNX-Modell.
+library-find-the-same-model-as-onnx = Atelier führt Modelle zum Freistellen und Erkennen als ONNX aus. Dasselbe Modell als .onnx suchen oder umwandeln (python -m tf2onnx.convert --tflite DATEI --output DATEI.onnx).
+library-export-it-as-onnx = Dasselbe Modell als .onnx suchen oder exportieren (YOLO: yolo export model=DATEI format=onnx).
 library-is-not-an-onnx = { $name } ist kein ONNX-Modell.
 library-could-not-be-moved = { $path } konnte nicht in den Papierkorb verschoben werden: { $why }. Die Datei wurde nicht gelöscht.
 library-so-nothing-is-deleted = { $path } { $why }, daher wird nichts gelöscht.

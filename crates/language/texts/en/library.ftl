@@ -143,6 +143,12 @@ library-a-part-of-it = a part of it is longer than the whole
 library-it-has-a-field = it has a field of no known type
 library-other-numbers = other numbers
 library-choose-another-onnx-file = Choose another .onnx file.
+library-a-tensorflow-lite-model = a TensorFlow Lite model
+library-a-gguf-model = a GGUF model
+library-a-safetensors-model = a safetensors model
+library-is-another-than-onnx = { $name } is { $what }, not an ONNX model.
+library-find-the-same-model-as-onnx = Atelier runs cut-out and detection models as ONNX. Find the same model as .onnx, or convert it (python -m tf2onnx.convert --tflite FILE --output FILE.onnx).
+library-export-it-as-onnx = Find the same model as .onnx, or export it (YOLO: yolo export model=FILE format=onnx).
 library-is-not-an-onnx = { $name } is not an ONNX model.
 library-could-not-be-moved = { $path } could not be moved to the trash: { $why }. The file was not deleted.
 library-so-nothing-is-deleted = { $path } { $why }, so nothing is deleted.

@@ -143,6 +143,12 @@ library-a-part-of-it = 一部が全体より長くなっています
 library-it-has-a-field = 型が不明なフィールドがあります
 library-other-numbers = その他の数値
 library-choose-another-onnx-file = 別の.onnxファイルを選んでください。
+library-a-tensorflow-lite-model = TensorFlow Liteモデル
+library-a-gguf-model = GGUFモデル
+library-a-safetensors-model = safetensorsモデル
+library-is-another-than-onnx = { $name }はONNXモデルではありません：{ $what }。
+library-find-the-same-model-as-onnx = Atelierは切り抜きと検出のモデルをONNXで実行します。同じモデルの.onnxを探すか、変換してください（python -m tf2onnx.convert --tflite FILE --output FILE.onnx）。
+library-export-it-as-onnx = 同じモデルの.onnxを探すか、書き出してください（YOLOの場合：yolo export model=FILE format=onnx）。
 library-is-not-an-onnx = { $name }はONNXモデルではありません。
 library-could-not-be-moved = { $path }をごみ箱に移せませんでした：{ $why }。ファイルは削除されていません。
 library-so-nothing-is-deleted = { $path }：{ $why }。そのため何も削除しません。
