@@ -15,7 +15,7 @@ use atelier_core::recipe::Rgb8;
 use atelier_language::tr;
 
 use super::VisionError;
-use super::network::Network;
+use super::network::{Network, shown};
 
 const PURPOSE: &str = "cut out";
 /// Pixels of the input, on each side, that may be one of the result: with less it is none.
@@ -36,11 +36,13 @@ pub enum CutoutFamily {
     BiRefNet,
     /// `MODNet`: any size, for people.
     ModNet,
+    /// `MediaPipe`'s selfie segmentation: 256 x 256 or 256 x 144 pixels, for people.
+    Selfie,
 }
 
 impl CutoutFamily {
     /// Every family.
-    pub const ALL: [Self; 4] = [Self::U2Net, Self::IsNet, Self::BiRefNet, Self::ModNet];
+    pub const ALL: [Self; 5] = [Self::U2Net, Self::IsNet, Self::BiRefNet, Self::ModNet, Self::Selfie];
 
     /// Its name in flags.
     #[must_use]
@@ -50,6 +52,7 @@ impl CutoutFamily {
             Self::IsNet => "isnet",
             Self::BiRefNet => "birefnet",
             Self::ModNet => "modnet",
+            Self::Selfie => "selfie",
         }
     }
 
@@ -63,11 +66,13 @@ impl CutoutFamily {
             ("modnet", Self::ModNet),
             ("u2net", Self::U2Net),
             ("isnet", Self::IsNet),
+            ("selfie", Self::Selfie),
         ];
         let known = of_name.into_iter().find(|(part, _)| name.contains(part)).map(|(_, family)| family);
         known.unwrap_or(match size {
             Some((320, 320)) => Self::U2Net,
             Some((1024, 1024)) => Self::IsNet,
+            Some((256, 256 | 144)) => Self::Selfie,
             _ => Self::ModNet,
         })
     }
@@ -75,6 +80,7 @@ impl CutoutFamily {
     /// Sides in pixels of its input where a file takes any.
     const fn side(self) -> u32 {
         match self {
+            Self::Selfie => 256,
             Self::U2Net => 320,
             Self::ModNet => 512,
             Self::IsNet | Self::BiRefNet => 1024,
@@ -87,6 +93,7 @@ impl CutoutFamily {
             Self::U2Net | Self::BiRefNet => IMAGE_NET,
             Self::IsNet => ([0.5; 3], [1.0; 3]),
             Self::ModNet => ([0.5; 3], [0.5; 3]),
+            Self::Selfie => ([0.0; 3], [1.0; 3]),
         }
     }
 }
@@ -121,6 +128,10 @@ impl Segmenter {
     /// size of its input. `threads` is at least 1.
     pub fn open(path: &Path, family: Option<CutoutFamily>, threads: usize) -> Result<Self, VisionError> {
         let network = Network::open(path, PURPOSE, threads)?;
+        // Seen before a large model has computed for a minute.
+        if !may_be_a_mask(network.result()) {
+            return Err(network.other_purpose(PURPOSE, tr!("vision-its-result-has-the", shape = shown(network.result()))));
+        }
         let family = family.unwrap_or_else(|| CutoutFamily::of(path, network.size()));
         Ok(Self { network, family })
     }
@@ -144,14 +155,8 @@ impl Segmenter {
         let output: Tensor<f32> =
             self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-picture").into()))?;
         let shape = output.shape().to_vec();
-        let sides = match shape.as_slice() {
-            [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] => Some((*rows, *columns)),
-            _ => None,
-        };
-        let is_detailed =
-            |(rows, columns): &(usize, usize)| MAX_COARSENESS * rows >= height as usize && MAX_COARSENESS * columns >= width as usize;
-        let (rows, columns) =
-            sides.filter(is_detailed).ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
+        let (rows, columns) = sides_of_mask(&shape, width as usize, height as usize)
+            .ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
         let values = opacities(output.to_vec());
         let small = ImageBuffer::<Luma<f32>, _>::from_raw(columns as u32, rows as u32, values);
         let small = small.ok_or_else(|| other(tr!("vision-its-result-is-not-a-picture").into()))?;
@@ -159,6 +164,32 @@ impl Segmenter {
         let pixels = large.into_raw().into_iter().map(|value| (value * 255.0).round().clamp(0.0, 255.0) as u8).collect();
         Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other(tr!("vision-its-result-is-not-a-picture").into()))
     }
+}
+
+/// False where a result of this shape is certainly none; `None` is a length that the file leaves
+/// open.
+fn may_be_a_mask(shape: &[Option<u64>]) -> bool {
+    let may_be_one = |length: Option<u64>| length.is_none_or(|length| length == 1);
+    match *shape {
+        [] | [_, _] => true,
+        [batch, _, _] => may_be_one(batch),
+        [batch, first, _, last] => may_be_one(batch) && (may_be_one(first) || may_be_one(last)),
+        _ => false,
+    }
+}
+
+/// Rows and columns of a result of this shape, where it is a mask of an input of so many pixels: of
+/// the same proportions, and not much coarser.
+fn sides_of_mask(shape: &[usize], width: usize, height: usize) -> Option<(usize, usize)> {
+    /// Part of a side that rounding may add or take away: a tenth.
+    const ROUNDING: usize = 10;
+    let (rows, columns) = match *shape {
+        [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] | [1, rows, columns, 1] => (rows, columns),
+        _ => return None,
+    };
+    let is_detailed = MAX_COARSENESS * rows >= height && MAX_COARSENESS * columns >= width;
+    let (across, down) = (rows * width, columns * height);
+    (is_detailed && ROUNDING * across.abs_diff(down) <= across.max(down)).then_some((rows, columns))
 }
 
 /// Values between 0 and 1: those beyond are from before the last step of the model, a logistic
@@ -204,6 +235,21 @@ mod tests {
         assert_eq!(of("model.onnx", Some(320)), CutoutFamily::U2Net);
         assert_eq!(of("model_fp16.onnx", Some(1024)), CutoutFamily::IsNet);
         assert_eq!(of("model.onnx", None), CutoutFamily::ModNet);
+        assert_eq!(of("model.onnx", Some(256)), CutoutFamily::Selfie);
+        assert_eq!(of("selfie_segmentation_landscape.onnx", None), CutoutFamily::Selfie);
+    }
+
+    #[test]
+    fn a_mask_has_the_proportions_of_the_picture() {
+        for shape in [[1, 1, 144, 256].as_slice(), &[1, 144, 256, 1], &[1, 72, 128], &[18, 32]] {
+            assert!(sides_of_mask(shape, 256, 144).is_some(), "{shape:?}");
+        }
+        // A table of YOLO's, two opacities, one far too coarse, and one of another shape.
+        for shape in [[1, 84, 8400].as_slice(), &[1, 2, 144, 256], &[1, 9, 16], &[1, 144, 144]] {
+            assert_eq!(sides_of_mask(shape, 256, 144), None, "{shape:?}");
+        }
+        assert!(may_be_a_mask(&[]) && may_be_a_mask(&[None, Some(1), None, None]) && may_be_a_mask(&[Some(1), None, None, Some(1)]));
+        assert!(!may_be_a_mask(&[Some(1), Some(21), Some(64), Some(64)]) && !may_be_a_mask(&[Some(2), Some(8), Some(8)]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use atelier_language::tr;
 
 use super::VisionError;
 use super::cutout::resized;
-use super::network::Network;
+use super::network::{Network, shown};
 
 const PURPOSE: &str = "detect";
 /// Sides in pixels of the input of a detector that takes any: that of YOLO.
@@ -24,8 +24,8 @@ const GREY: Rgb<u8> = Rgb([114; 3]);
 const MAX_OVERLAP: f32 = 0.45;
 /// Maximum number of detections.
 const MAX_DETECTIONS: usize = 300;
-/// Columns of a detector that has no two detections of one thing: the corners, the probability and
-/// the class.
+/// First columns of a detector that has no two detections of one thing: the corners, the probability
+/// and the class.
 const FINISHED_COLUMNS: usize = 6;
 
 /// Something that was found in a picture.
@@ -58,7 +58,12 @@ struct Candidate {
 impl Detector {
     /// Opens a model. `threads` is at least 1.
     pub fn open(path: &Path, threads: usize) -> Result<Self, VisionError> {
-        Ok(Self { network: Network::open(path, PURPOSE, threads)? })
+        let network = Network::open(path, PURPOSE, threads)?;
+        // Seen before a large model has computed for a minute.
+        if !matches!(network.result(), [] | [_, _, _]) {
+            return Err(network.other_purpose(PURPOSE, tr!("vision-its-result-has-the", shape = shown(network.result()))));
+        }
+        Ok(Self { network })
     }
 
     /// What is found with at least this probability, the most probable first.
@@ -70,7 +75,8 @@ impl Detector {
             self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-table").into()))?;
         let shape = output.shape().to_vec();
         let table = (shape.len() == 3).then(|| output.nd_view::<3>());
-        let found = table.and_then(|table| candidates(table, min_probability));
+        let names = self.network.class_names();
+        let found = table.and_then(|table| candidates(table, names.len(), min_probability));
         let found = found.ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
         let place = |at: &Candidate| {
             let within = |value: f32, most: u32| (value / scale).round().clamp(0.0, most as f32) as u32;
@@ -79,7 +85,6 @@ impl Detector {
             let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
             PixelRect { left: left as i32, top: top as i32, width, height }
         };
-        let names = self.network.class_names();
         let detections = distinct(found).into_iter().map(|at| Detection {
             rect: place(&at),
             probability: at.probability,
@@ -107,8 +112,10 @@ fn letterboxed(picture: &Rgb8, width: u32, height: u32) -> (NdTensor<f32, 4>, f3
 ///
 /// The forms: `[1, 4 + classes, places]` (YOLO 8 to 11), `[1, places, 5 + classes]` (YOLO 5 and 7,
 /// with the probability that there is anything at all), and `[1, places, 6]` of at most
-/// [`MAX_DETECTIONS`] places (finished, YOLO 10).
-fn candidates(table: NdTensorView<f32, 3>, min_probability: f32) -> Option<Vec<Candidate>> {
+/// [`MAX_DETECTIONS`] places (finished, YOLO 10). Points of faces, joints of people and coefficients
+/// of outlines follow in each; they are told from classes by the number of those, which is 0 where
+/// the file names none.
+fn candidates(table: NdTensorView<f32, 3>, classes: usize, min_probability: f32) -> Option<Vec<Candidate>> {
     let [batch, rows, columns] = table.shape();
     if batch != 1 || rows == 0 || columns == 0 {
         return None;
@@ -120,7 +127,8 @@ fn candidates(table: NdTensorView<f32, 3>, min_probability: f32) -> Option<Vec<C
             found.push(candidate);
         }
     };
-    if columns == FINISHED_COLUMNS && rows <= MAX_DETECTIONS {
+    let has_more = (FINISHED_COLUMNS..rows).contains(&columns) && classes > 0 && columns != 5 + classes;
+    if rows <= MAX_DETECTIONS && (columns == FINISHED_COLUMNS || has_more) {
         for row in 0..rows {
             let at = |column: usize| table[[0, row, column]];
             let (left, top, right, bottom) = (at(0), at(1), at(2), at(3));
@@ -130,13 +138,14 @@ fn candidates(table: NdTensorView<f32, 3>, min_probability: f32) -> Option<Vec<C
     }
     let by_column = rows < columns;
     let (places, values, first_class) = if by_column { (columns, rows, 4) } else { (rows, columns, 5) };
-    if values <= first_class {
+    let after_classes = if classes == 0 { values } else { first_class + classes };
+    if values <= first_class || values < after_classes {
         return None;
     }
     for place in 0..places {
         let at = |value: usize| if by_column { table[[0, value, place]] } else { table[[0, place, value]] };
         let anything = if by_column { 1.0 } else { at(4) };
-        let best = (first_class..values).map(|class| (at(class), class - first_class)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let best = (first_class..after_classes).map(|class| (at(class), class - first_class)).max_by(|a, b| a.0.total_cmp(&b.0))?;
         let (x, y, width, height) = (at(0), at(1), at(2), at(3));
         add(Candidate {
             left: x - width / 2.0,
@@ -190,13 +199,31 @@ mod tests {
         let of_yolo10 =
             NdTensor::from_fn([1, 300, 6], |[_, place, value]| if place == 3 { [40.0, 40.0, 60.0, 60.0, 0.9, 0.0][value] } else { 0.0 });
         for table in [of_yolo8.view(), of_yolo5.view(), of_yolo10.view()] {
-            let found = candidates(table, 0.5).unwrap();
+            let found = candidates(table, 0, 0.5).unwrap();
             let [at] = found.as_slice() else { panic!("{} detections", found.len()) };
             assert_eq!((at.left, at.top, at.right, at.bottom, at.class), (40.0, 40.0, 60.0, 60.0, 0));
             assert!((at.probability - 0.9).abs() < 1e-6);
         }
-        assert!(candidates(NdTensor::<f32, 3>::zeros([1, 4, 9]).view(), 0.5).is_none());
-        assert!(candidates(NdTensor::<f32, 3>::zeros([2, 5, 9]).view(), 0.5).is_none());
+        assert!(candidates(NdTensor::<f32, 3>::zeros([1, 4, 9]).view(), 0, 0.5).is_none());
+        assert!(candidates(NdTensor::<f32, 3>::zeros([2, 5, 9]).view(), 0, 0.5).is_none());
+        assert!(candidates(NdTensor::<f32, 3>::zeros([1, 6, 9]).view(), 3, 0.5).is_none(), "it has fewer values than classes");
+    }
+
+    #[test]
+    fn points_and_outlines_are_no_classes() {
+        // One face; the mouth's corner at 55 pixels follows its probability.
+        let face = [50.0, 50.0, 20.0, 20.0, 0.9, 55.0];
+        let (yolo5, yolo10) = ([50.0, 50.0, 20.0, 20.0, 0.9, 1.0, 55.0], [40.0, 40.0, 60.0, 60.0, 0.9, 0.0]);
+        let of_yolo8 = NdTensor::from_fn([1, 6, 9], |[_, value, place]| if place == 3 { face[value] } else { 0.0 });
+        let of_yolo5 = NdTensor::from_fn([1, 400, 7], |[_, place, value]| if place == 3 { yolo5[value] } else { 0.0 });
+        let coefficient = |value: usize| yolo10.get(value).copied().unwrap_or(-2.5);
+        let finished = NdTensor::from_fn([1, 300, 38], |[_, place, value]| if place == 3 { coefficient(value) } else { 0.0 });
+        for table in [of_yolo8.view(), of_yolo5.view(), finished.view()] {
+            let found = candidates(table, 1, 0.5).unwrap();
+            let [at] = found.as_slice() else { panic!("{} detections", found.len()) };
+            assert_eq!((at.left, at.bottom, at.class), (40.0, 60.0, 0));
+            assert!((at.probability - 0.9).abs() < 1e-6);
+        }
     }
 
     #[test]

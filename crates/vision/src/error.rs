@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use atelier_language::tr;
+use atelier_library::HeaderError;
 
 /// Maximum bytes of a model's file. The largest model for cut-outs in use has 940 MB.
 pub const MAX_MODEL_BYTES: u64 = 1 << 30;
@@ -18,7 +19,10 @@ pub enum VisionError {
     /// The file is larger than any such model.
     #[error("{}", tr!("vision-is-larger-than-mib", path = path.display(), value = MAX_MODEL_BYTES >> 20))]
     TooLarge { path: PathBuf },
-    /// The file is in another format, damaged, or uses operations that are not known.
+    /// The file is in another format or cut short.
+    #[error("{}; {}", error.advice.sentence, error.advice.hint)]
+    Header { error: HeaderError },
+    /// The file is damaged, or uses operations that are not known.
     #[error("{}", tr!("vision-is-not-an-onnx", path = path.display(), reason))]
     NotAModel { path: PathBuf, reason: String },
     /// The model does something else.
@@ -30,6 +34,6 @@ pub enum VisionError {
         reason: String,
     },
     /// The model failed while it computed.
-    #[error("{}", tr!("vision-the-model-failed-choose", reason))]
-    Run { reason: String },
+    #[error("{}", tr!("vision-could-not-be-run", path = path.display(), reason))]
+    Run { path: PathBuf, reason: String },
 }

@@ -5,12 +5,12 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rten::{Dimension, Model, RunOptions, ThreadPool, Value};
+use rten::{Dimension, Model, RunError, RunOptions, ThreadPool, Value, ValueOrView};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
 use atelier_language::tr;
-use atelier_library::OnnxHeader;
+use atelier_library::{Fault, OnnxHeader};
 
 use super::error::{MAX_MODEL_BYTES, VisionError};
 
@@ -21,9 +21,9 @@ const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
 pub(crate) struct Network {
     model: Model,
     path: PathBuf,
-    /// Width and height in pixels of its input; `None` where it takes any.
+    /// Width and height in pixels of the pictures that it wants; `None` where it takes any.
     size: Option<(u32, u32)>,
-    class_names: Vec<String>,
+    header: OnnxHeader,
     threads: Arc<ThreadPool>,
 }
 
@@ -31,17 +31,26 @@ impl Network {
     /// Reads a model and checks that its input is a picture. Reads the whole file into memory.
     pub(crate) fn open(path: &Path, purpose: &'static str, threads: usize) -> Result<Self, VisionError> {
         let bytes = read(path)?;
-        // What no header is read of is refused by the runtime below, with its reason.
-        let header = OnnxHeader::read(&mut Cursor::new(&bytes), bytes.len() as u64, "").unwrap_or_default();
+        let header = match OnnxHeader::read(&mut Cursor::new(&bytes), bytes.len() as u64, &path.display().to_string()) {
+            Ok(header) => header,
+            // The runtime below says what it makes of it.
+            Err(error) if matches!(error.fault, Fault::Damaged | Fault::Unsupported) => OnnxHeader::default(),
+            Err(error) => return Err(VisionError::Header { error }),
+        };
         let not_a_model = |reason: String| VisionError::NotAModel { path: path.to_owned(), reason };
         if header.is_quantised {
             return Err(not_a_model(tr!("vision-it-is-quantised-to").into()));
         }
+        if header.is_in_parts {
+            return Err(not_a_model(tr!("vision-its-weights-lie-in-another-file").into()));
+        }
         let model = Model::load(bytes).map_err(|error| not_a_model(error.to_string()))?;
         let other = |reason: String| VisionError::OtherPurpose { path: path.to_owned(), purpose, reason };
         let shape = model.input_shape(0).ok_or_else(|| other(tr!("vision-its-input-has-no").into()))?;
-        let [_, channels, height, width] = shape.as_slice() else {
-            return Err(other(tr!("vision-its-input-has-dimensions", shape = shape.len())));
+        let (channels, height, width) = match shape.as_slice() {
+            [_, height, width, channels] if header.channels_are_last() => (channels, height, width),
+            [_, channels, height, width] => (channels, height, width),
+            _ => return Err(other(tr!("vision-its-input-has-dimensions", shape = shape.len()))),
         };
         if let Dimension::Fixed(channels) = channels
             && *channels != 3
@@ -55,20 +64,26 @@ impl Network {
                 }
                 Some((*width as u32, *height as u32))
             }
-            _ => None,
+            _ => header.picture_size.and_then(|(width, height)| Some((side(width)?, side(height)?))),
         };
         let threads = Arc::new(ThreadPool::with_num_threads(threads.max(1)));
-        Ok(Self { model, path: path.to_owned(), size, class_names: header.class_names, threads })
+        Ok(Self { model, path: path.to_owned(), size, header, threads })
     }
 
-    /// Width and height in pixels of its input; `None` where it takes any.
+    /// Width and height in pixels of the pictures that it wants; `None` where it takes any.
     pub(crate) const fn size(&self) -> Option<(u32, u32)> {
         self.size
     }
 
     /// Names of the classes that it tells apart, by number; empty where the file has none.
     pub(crate) fn class_names(&self) -> &[String] {
-        &self.class_names
+        &self.header.class_names
+    }
+
+    /// Lengths of the dimensions of its result, `None` where the file leaves one open; empty where
+    /// it says nothing.
+    pub(crate) fn result(&self) -> &[Option<u64>] {
+        &self.header.output
     }
 
     pub(crate) fn other_purpose(&self, purpose: &'static str, reason: String) -> VisionError {
@@ -78,8 +93,23 @@ impl Network {
     /// The first output of a picture of the shape `[1, 3, height, width]`.
     pub(crate) fn run(&self, input: &NdTensor<f32, 4>) -> Result<Value, VisionError> {
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&self.threads)));
-        self.model.run_one(input.view().into(), Some(options)).map_err(|error| VisionError::Run { reason: error.to_string() })
+        let input: ValueOrView<'_> =
+            if self.header.channels_are_last() { input.permuted([0, 2, 3, 1]).to_tensor().into() } else { input.view().into() };
+        let failed = |error: RunError| VisionError::Run { path: self.path.clone(), reason: error.to_string() };
+        self.model.run_one(input, Some(options)).map_err(failed)
     }
+}
+
+/// A shape as it stands in errors: `[1, ?, 640]`.
+pub(crate) fn shown(shape: &[Option<u64>]) -> String {
+    let lengths: Vec<String> = shape.iter().map(|length| length.map_or_else(|| "?".to_owned(), |length| length.to_string())).collect();
+    format!("[{}]", lengths.join(", "))
+}
+
+/// A side that an input may have.
+fn side(pixels: u64) -> Option<u32> {
+    let pixels = usize::try_from(pixels).ok()?;
+    SIDES.contains(&pixels).then_some(pixels as u32)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, VisionError> {

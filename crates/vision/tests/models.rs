@@ -17,6 +17,9 @@ fn picture(width: u32, height: u32, red: PixelRect) -> Rgb8 {
     Rgb8::new(width, height, pixels.flat_map(|(x, y)| [if is_red(x, y) { 255 } else { 0 }, 0, 0]).collect()).unwrap()
 }
 
+/// No pixel is red.
+const NOWHERE: PixelRect = PixelRect { left: 0, top: 0, width: 0, height: 0 };
+
 fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("model.onnx");
@@ -54,9 +57,43 @@ fn detections_have_their_place_in_a_picture_of_any_shape() {
 }
 
 #[test]
+fn each_pixels_numbers_may_lie_together() {
+    let (_dir, path) = written(&onnx::channels_last_segmenter(64));
+    let segmenter = Segmenter::open(&path, Some(CutoutFamily::Selfie), 1).unwrap();
+    let mask = segmenter.cut_out(&picture(200, 100, PixelRect { left: 40, top: 20, width: 80, height: 60 })).unwrap();
+    assert_eq!((mask.row(50)[80], mask.row(50)[10], mask.row(5)[80], mask.row(50)[190]), (255, 0, 0, 0));
+}
+
+#[test]
+fn a_detector_of_any_size_is_given_the_one_it_was_exported_for() {
+    let (_dir, path) = written(&onnx::detector_of_any_size("[64, 64]", "face", &[16.0, 16.0, 16.0, 16.0, 0.9]));
+    let detections = Detector::open(&path, 1).unwrap().detect(&picture(128, 64, NOWHERE), 0.5).unwrap();
+    assert_eq!(detections.iter().map(|it| it.rect).collect::<Vec<_>>(), [PixelRect { left: 16, top: 16, width: 32, height: 32 }]);
+}
+
+#[test]
+fn points_of_a_face_are_no_classes() {
+    let (_dir, path) = written(&onnx::detector(64, &["face"], &[vec![16.0, 16.0, 16.0, 16.0, 0.9, 12.0, 55.0, 0.5]]));
+    let detections = Detector::open(&path, 1).unwrap().detect(&picture(64, 64, NOWHERE), 0.5).unwrap();
+    assert_eq!(detections.iter().map(|it| (it.class.as_str(), it.probability)).collect::<Vec<_>>(), [("face", 0.9)]);
+}
+
+#[test]
 fn files_that_are_no_such_model_are_refused_in_a_sentence() {
     let (_dir, path) = written(b"not a model");
-    assert!(matches!(Segmenter::open(&path, None, 1), Err(VisionError::NotAModel { .. })));
+    assert!(matches!(Segmenter::open(&path, None, 1), Err(VisionError::Header { .. })));
+    let (whole, in_parts) = (onnx::red_segmenter(64), onnx::segmenter_in_parts(64));
+    let others: [(&[u8], &str, &str); 4] = [
+        (b"\x1c\0\0\0TFL3\x14\0\x20\0", "is a TensorFlow Lite model, not an ONNX model", "tf2onnx"),
+        (b"PK\x03\x04............face_yolov8n/data.pkl", "is a PyTorch checkpoint (.ckpt, .pt or .pth), not an ONNX model", "yolo export"),
+        (&whole[..whole.len() - 30], "is cut short", "Download the file again"),
+        (&in_parts, "its weights lie in another file", "choose another file"),
+    ];
+    for (bytes, what, next) in others {
+        let (_dir, path) = written(bytes);
+        let error = Detector::open(&path, 1).err().unwrap().to_string();
+        assert!(error.starts_with(&path.display().to_string()) && error.contains(what) && error.contains(next), "{error}");
+    }
     let (_dir, path) = written(&onnx::quantised_segmenter(64));
     let error = Segmenter::open(&path, None, 1).err().unwrap();
     assert!(error.to_string().contains("quantised to 8 bits, and needs its 16- or 32-bit form"), "{error}");
@@ -66,7 +103,7 @@ fn files_that_are_no_such_model_are_refused_in_a_sentence() {
     let error = segmenter.cut_out(&small).unwrap_err();
     assert!(error.to_string().contains("does not cut out: its result has the shape [1, 5, 6]"), "{error}");
     let (_dir, path) = written(&onnx::red_segmenter(64));
-    let error = Detector::open(&path, 1).unwrap().detect(&small, 0.5).unwrap_err();
-    assert!(error.to_string().contains("does not detect"), "{error}");
+    let error = Detector::open(&path, 1).err().unwrap();
+    assert!(error.to_string().contains("does not detect: its result has the shape [1, 1, 64, 64]"), "{error}");
     assert!(matches!(Detector::open(&path.with_extension("none"), 1), Err(VisionError::Read { .. })));
 }

@@ -10,7 +10,7 @@ use atelier_vision::CutoutFamily;
 /// Flags of `cutout`.
 #[derive(Debug, Args)]
 pub struct CutoutFlags {
-    /// Cut-out model (ONNX): U²-Net, ISNet, RMBG, BiRefNet or MODNet
+    /// Cut-out model (ONNX): U²-Net, ISNet, RMBG, BiRefNet, MODNet or selfie segmentation
     #[arg(short, long, value_name = "FILE")]
     pub(in crate::cli) model: PathBuf,
     /// Picture (PNG, JPEG or WebP)
@@ -22,8 +22,8 @@ pub struct CutoutFlags {
     /// Write a mask instead: white in front, black behind
     #[arg(long, help_heading = OUTPUT)]
     pub(in crate::cli) mask: bool,
-    /// Model family, which sets the input's colours: u2net, isnet, birefnet or modnet [default: by
-    /// file name and input size]
+    /// Model family, which sets the input's colours: u2net, isnet, birefnet, modnet or
+    /// selfie [default: by file name and input size]
     #[arg(long, value_name = "FAMILY")]
     pub(in crate::cli) family: Option<CutoutFamily>,
     #[command(flatten)]

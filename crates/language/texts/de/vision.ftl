@@ -1,8 +1,8 @@
 vision-its-result-is-not-a-picture = das Ergebnis ist kein Bild
 vision-its-result-has-the = das Ergebnis hat die Form { $shape }
-vision-choose-u2net-isnet-birefnet = u2net, isnet, birefnet oder modnet wählen
+vision-choose-u2net-isnet-birefnet = u2net, isnet, birefnet, modnet oder selfie wählen
 vision-its-result-is-not-a-table = das Ergebnis ist keine Tabelle
-vision-the-model-failed-choose = das Modell ist gescheitert: { $reason }; ein anderes Modell wählen
+vision-could-not-be-run = { $path } konnte nicht ausgeführt werden: { $reason }; ein anderes Modell wählen
 vision-does-not-choose-another = { $path } eignet sich nicht dafür ({ $purpose }): { $reason }; ein anderes Modell wählen
 vision-is-not-an-onnx = { $path } ist kein ONNX-Modell, das Atelier ausführen kann ({ $reason }); eine andere Datei wählen
 vision-is-larger-than-mib = { $path } ist größer als { $value } MiB; ein Modell zum Freistellen oder Erkennen wählen
@@ -18,3 +18,4 @@ vision-its-input-has-dimensions = { $shape ->
     }
 vision-its-input-has-no = die Eingabe hat keine Form
 vision-it-is-quantised-to = das Modell ist auf 8 Bit quantisiert; nötig ist seine Form mit 16 oder 32 Bit
+vision-its-weights-lie-in-another-file = seine Gewichte liegen in einer anderen Datei, und es wird allein gelesen

@@ -1,8 +1,8 @@
 vision-its-result-is-not-a-picture = its result is not a picture
 vision-its-result-has-the = its result has the shape { $shape }
-vision-choose-u2net-isnet-birefnet = choose u2net, isnet, birefnet or modnet
+vision-choose-u2net-isnet-birefnet = choose u2net, isnet, birefnet, modnet or selfie
 vision-its-result-is-not-a-table = its result is not a table
-vision-the-model-failed-choose = the model failed: { $reason }; choose another model
+vision-could-not-be-run = { $path } could not be run: { $reason }; choose another model
 vision-does-not-choose-another = { $path } does not { $purpose }: { $reason }; choose another model
 vision-is-not-an-onnx = { $path } is not an ONNX model that Atelier can run ({ $reason }); choose another file
 vision-is-larger-than-mib = { $path } is larger than { $value } MiB; choose a model that cuts out or detects
@@ -12,3 +12,4 @@ vision-its-input-has-channels = its input has { $channels } channels, and a pict
 vision-its-input-has-dimensions = its input has { $shape } dimensions, and a picture has 4
 vision-its-input-has-no = its input has no shape
 vision-it-is-quantised-to = it is quantised to 8 bits, and needs its 16- or 32-bit form
+vision-its-weights-lie-in-another-file = its weights lie in another file, and it is read alone

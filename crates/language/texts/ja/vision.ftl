@@ -1,8 +1,8 @@
 vision-its-result-is-not-a-picture = 結果が画像ではありません
 vision-its-result-has-the = 結果の形状が{ $shape }です
-vision-choose-u2net-isnet-birefnet = u2net、isnet、birefnet、modnetから選んでください
+vision-choose-u2net-isnet-birefnet = u2net、isnet、birefnet、modnet、selfieから選んでください
 vision-its-result-is-not-a-table = 結果が表ではありません
-vision-the-model-failed-choose = モデルの実行に失敗しました：{ $reason }; 別のモデルを選んでください
+vision-could-not-be-run = { $path }を実行できませんでした：{ $reason }; 別のモデルを選んでください
 vision-does-not-choose-another = { $path }はこの用途（{ $purpose }）に使えません：{ $reason }; 別のモデルを選んでください
 vision-is-not-an-onnx = { $path }はAtelierで実行できるONNXモデルではありません（{ $reason }）; 別のファイルを選んでください
 vision-is-larger-than-mib = { $path }は{ $value } MiBを超えています; 切り抜きまたは検出用のモデルを選んでください
@@ -12,3 +12,4 @@ vision-its-input-has-channels = 入力は{ $channels }チャンネルですが�
 vision-its-input-has-dimensions = 入力は{ $shape }次元ですが、画像は4次元です
 vision-its-input-has-no = 入力に形状がありません
 vision-it-is-quantised-to = 8ビットに量子化されています。16ビットまたは32ビットの形式が必要です
+vision-its-weights-lie-in-another-file = 重みが別のファイルにあり、このファイルだけでは使えません
