@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use hyper::body::{Body as _, Frame};
+use hyper::body::Frame;
 
 use super::asking::verdict_on;
 use super::error::Failure;

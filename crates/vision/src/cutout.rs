@@ -183,10 +183,7 @@ fn may_be_a_mask(shape: &[Option<u64>]) -> bool {
 fn sides_of_mask(shape: &[usize], width: usize, height: usize) -> Option<(usize, usize)> {
     /// Part of a side that rounding may add or take away: a tenth.
     const ROUNDING: usize = 10;
-    let (rows, columns) = match *shape {
-        [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] | [1, rows, columns, 1] => (rows, columns),
-        _ => return None,
-    };
+    let ([rows, columns] | [1, rows, columns] | [1, 1, rows, columns] | [1, rows, columns, 1]) = *shape else { return None };
     let is_detailed = MAX_COARSENESS * rows >= height && MAX_COARSENESS * columns >= width;
     let (across, down) = (rows * width, columns * height);
     (is_detailed && ROUNDING * across.abs_diff(down) <= across.max(down)).then_some((rows, columns))

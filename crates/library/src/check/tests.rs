@@ -248,7 +248,7 @@ fn a_photomaker_goes_with_sdxl_alone() {
     for (version, is_v2) in [("PhotoMaker", false), ("PhotoMaker v2", true)] {
         let path = dir.path().join("pm.safetensors");
         testkit::families::photomaker_of_zeros(is_v2).write(&path).unwrap();
-        let kind = crate::identify(&crate::read_header(&path).unwrap());
+        let kind = identify(&read_header(&path).unwrap());
         assert_eq!((kind.name.as_str(), kind.role, kind.is_lora, kind.reads_faces), (version, Some(FileRole::Photomaker), false, is_v2));
         let mut files = write("sdxl");
         files.set(FileRole::Photomaker, path.clone());
