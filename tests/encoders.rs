@@ -211,7 +211,7 @@ fn a_streamed_vae_makes_the_same_picture_of_latents_of_a_start_picture_and_of_ti
     let start = |seed| Some(InitImage { image: picture(64, 64, seed), strength: 0.5 });
     let tiles = Recipe { width: 128, height: 128, vae_tiling: true, vae_tile_size: Some(TileSize::square(8)), ..plain.clone() };
     let recipes = [plain.clone(), Recipe { init: start(1), ..plain.clone() }, Recipe { init: start(2), ..plain }, tiles];
-    let mut counts = Vec::new();
+    let (mut counts, mut pictures) = (Vec::new(), Vec::new());
     for recipe in &recipes {
         let run = |placement| {
             alone.engine.handle().unload().unwrap();
@@ -235,7 +235,9 @@ fn a_streamed_vae_makes_the_same_picture_of_latents_of_a_start_picture_and_of_ti
         counts.push((staged.1.unwrap().count, streamed.count));
         let roomy = run(vae_streamed("1"));
         assert!(roomy.0 == whole.0 && roomy.1.unwrap().count <= 2, "{:?}", roomy.1);
+        pictures.push(whole.0);
     }
+    assert!(pictures[1] != pictures[2], "the VAE encodes all pictures as the same one");
     let [latents, start, other, tiles] = counts[..] else { panic!("{counts:?}") };
     assert!(latents.0 == 1 && latents.1 > 10, "a budget alone cuts nothing: {latents:?}");
     assert!(start == other && start.1 > latents.1 + 5, "{start:?}");

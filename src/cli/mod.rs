@@ -64,7 +64,7 @@ use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sd_cli::{CommandLine, NoSetting};
 use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
-use atelier_library::{Builtin, BuiltinError, HeaderCache};
+use atelier_library::{Builtin, BuiltinError, check_files};
 use atelier_studio::EngineWake;
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::terminal;
@@ -456,7 +456,7 @@ fn complete_streaming(
 /// Modules of a recipe's files that run as a whole although others of their kind have layers.
 fn whole_modules(recipe: &Recipe) -> ModuleSet {
     // Where a file cannot be read, the job says why.
-    let runs_whole = || HeaderCache::default().check(&recipe.files, &[]).is_ok_and(|checked| !checked.family.streams_vae(&recipe.files));
+    let runs_whole = || check_files(&recipe.files, &[]).is_ok_and(|checked| !checked.family.streams_vae(&recipe.files));
     if recipe.placement.stream_layers.contains(Module::Vae) && runs_whole() { ModuleSet::VAE } else { ModuleSet::NONE }
 }
 
