@@ -82,7 +82,7 @@ pub use manifest::{
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::{lora_named, name_of};
-pub use onnx::{OnnxHeader, read_onnx_header};
+pub use onnx::{Anchored, OnnxHeader, read_onnx_header};
 pub use problem::Problem;
 pub use removal::{DownloadRecord, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};

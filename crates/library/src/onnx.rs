@@ -46,6 +46,25 @@ const IN_ANOTHER_FILE: u64 = 1;
 /// out wrong without an error.
 const WHOLE_NUMBER_OPERATIONS: [&str; 4] = ["ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"];
 
+/// Detectors of `MediaPipe`. Their files name nothing; they are known by their shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchored {
+    /// Faces, with points of eyes, nose, mouth and ears.
+    Faces,
+    /// Palms, with points that tell where the fingers are.
+    Hands,
+}
+
+impl Anchored {
+    /// Name of what it finds.
+    const fn class_name(self) -> &'static str {
+        match self {
+            Self::Faces => "face",
+            Self::Hands => "hand",
+        }
+    }
+}
+
 /// What an ONNX file says of its model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnnxHeader {
@@ -117,6 +136,21 @@ impl OnnxHeader {
     #[must_use]
     pub fn channels_are_last(&self) -> bool {
         matches!(self.input.as_slice(), [_, channels, _, Some(3)] if *channels != Some(3))
+    }
+
+    /// The detector of `MediaPipe` that it is: one with a box and points for each of its anchors.
+    #[must_use]
+    pub fn anchored(&self) -> Option<Anchored> {
+        const ANCHORS: [u64; 3] = [896, 2016, 2304];
+        let is_square = match *self.input.as_slice() {
+            [_, Some(3), height, width] | [_, height, width, Some(3)] => height.is_some() && height == width,
+            _ => false,
+        };
+        match *self.output.as_slice() {
+            [_, Some(anchors), Some(16)] if is_square && ANCHORS.contains(&anchors) => Some(Anchored::Faces),
+            [_, Some(anchors), Some(18)] if is_square && ANCHORS.contains(&anchors) => Some(Anchored::Hands),
+            _ => None,
+        }
     }
 
     /// Its name in English: `detector of face, hand`.
@@ -221,6 +255,11 @@ impl<S: Read + Seek> Fields<S> {
                 _ => {}
             }
             self.go_to(field.end)?;
+        }
+        if header.class_names.is_empty()
+            && let Some(anchored) = header.anchored()
+        {
+            header.class_names.push(anchored.class_name().to_owned());
         }
         header.quantisation = bytes.into_iter().max_by_key(|(_, bytes)| *bytes).map_or("", |(name, _)| name);
         Ok(has_graph.then_some(header))
@@ -420,6 +459,13 @@ mod tests {
         // Two opacities for each pixel are none.
         let two = OnnxHeader { output: vec![None, None, None, Some(2)], ..by_keras };
         assert_eq!(two.role(), None);
+        let faces = read(&onnx::face_detector(0)).unwrap();
+        assert_eq!(
+            (faces.role(), faces.anchored(), faces.class_names.as_slice()),
+            (Some(Role::Detector), Some(Anchored::Faces), ["face".to_owned()].as_slice())
+        );
+        let hands = OnnxHeader { output: vec![None, Some(2016), Some(18)], ..faces };
+        assert_eq!((hands.anchored(), detector.anchored()), (Some(Anchored::Hands), None));
         // A table of things without names could be anything.
         let nameless = OnnxHeader { class_names: Vec::new(), ..detector };
         assert_eq!((nameless.role(), nameless.name().as_str()), (None, "ONNX model"));

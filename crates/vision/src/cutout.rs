@@ -152,8 +152,8 @@ impl Segmenter {
             (value - mean[channel]) / deviation[channel]
         });
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> =
-            self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-picture").into()))?;
+        let [output] = self.network.run(&input)?;
+        let output: Tensor<f32> = output.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-picture").into()))?;
         let shape = output.shape().to_vec();
         let (rows, columns) = sides_of_mask(&shape, width as usize, height as usize)
             .ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use image::{Rgb, RgbImage, imageops};
+use rten::Value;
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
 use serde::{Deserialize, Serialize};
@@ -10,16 +11,17 @@ use serde::{Deserialize, Serialize};
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
 use atelier_language::tr;
+use atelier_library::Anchored;
 
 use super::VisionError;
 use super::cutout::resized;
 use super::network::{Network, shown};
 
+mod anchored;
+
 const PURPOSE: &str = "detect";
 /// Sides in pixels of the input of a detector that takes any: that of YOLO.
 const SIDE: u32 = 640;
-/// What surrounds a picture of another shape.
-const GREY: Rgb<u8> = Rgb([114; 3]);
 /// Two detections of one class that share more of their area are one.
 const MAX_OVERLAP: f32 = 0.45;
 /// Maximum number of detections.
@@ -39,9 +41,26 @@ pub struct Detection {
     pub class: String,
 }
 
-/// A model that finds things: YOLO 5 to 11 in their ONNX form.
+/// A model that finds things: YOLO 5 to 11, or `MediaPipe`'s detectors of faces and palms, in their
+/// ONNX form.
 pub struct Detector {
     network: Network,
+    colours: Colours,
+}
+
+/// Colours that a detector wants.
+#[derive(Clone, Copy)]
+struct Colours {
+    /// What surrounds a picture of another shape.
+    around: Rgb<u8>,
+    /// Number of a black pixel; that of a white one is 1.
+    black: f32,
+}
+
+impl Colours {
+    const OF_YOLO: Self = Self { around: Rgb([114; 3]), black: 0.0 };
+    const OF_FACES: Self = Self { around: Rgb([0; 3]), black: -1.0 };
+    const OF_HANDS: Self = Self { around: Rgb([0; 3]), black: 0.0 };
 }
 
 /// A detection in the pixels of the model's input.
@@ -63,21 +82,35 @@ impl Detector {
         if !matches!(network.result(), [] | [_, _, _]) {
             return Err(network.other_purpose(PURPOSE, tr!("vision-its-result-has-the", shape = shown(network.result()))));
         }
-        Ok(Self { network })
+        let colours = match network.anchored() {
+            None => Colours::OF_YOLO,
+            Some(Anchored::Faces) => Colours::OF_FACES,
+            Some(Anchored::Hands) => Colours::OF_HANDS,
+        };
+        Ok(Self { network, colours })
     }
 
     /// What is found with at least this probability, the most probable first.
     pub fn detect(&self, picture: &Rgb8, min_probability: f32) -> Result<Vec<Detection>, VisionError> {
         let (width, height) = self.network.size().unwrap_or((SIDE, SIDE));
-        let (input, scale) = letterboxed(picture, width, height);
-        let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
-        let output: Tensor<f32> =
-            self.network.run(&input)?.try_into().map_err(|_| other(tr!("vision-its-result-is-not-a-table").into()))?;
-        let shape = output.shape().to_vec();
-        let table = (shape.len() == 3).then(|| output.nd_view::<3>());
+        let (input, scale) = letterboxed(picture, width, height, self.colours);
         let names = self.network.class_names();
-        let found = table.and_then(|table| candidates(table, names.len(), min_probability));
-        let found = found.ok_or_else(|| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}"))))?;
+        let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
+        let numbers = |value: Value| Tensor::<f32>::try_from(value).map_err(|_| other(tr!("vision-its-result-is-not-a-table").into()));
+        let unknown = |shape: &[usize]| other(tr!("vision-its-result-has-the", shape = format!("{shape:?}")));
+        let found = if self.network.anchored().is_some() {
+            let [boxes, scores] = self.network.run(&input)?;
+            let (boxes, scores) = (numbers(boxes)?, numbers(scores)?);
+            let tables = (boxes.ndim() == 3 && scores.ndim() == 3).then(|| (boxes.nd_view::<3>(), scores.nd_view::<3>()));
+            let found = tables.and_then(|(boxes, scores)| anchored::candidates(boxes, scores, width as f32, min_probability));
+            found.ok_or_else(|| unknown(boxes.shape()))?
+        } else {
+            let [output] = self.network.run(&input)?;
+            let output = numbers(output)?;
+            let table = (output.ndim() == 3).then(|| output.nd_view::<3>());
+            let found = table.and_then(|table| candidates(table, names.len(), min_probability));
+            found.ok_or_else(|| unknown(output.shape()))?
+        };
         let place = |at: &Candidate| {
             let within = |value: f32, most: u32| (value / scale).round().clamp(0.0, most as f32) as u32;
             let (left, top) = (within(at.left, picture.width()), within(at.top, picture.height()));
@@ -94,16 +127,17 @@ impl Detector {
     }
 }
 
-/// The picture in the size of the input, on grey where its shape is another, and how many pixels of
-/// the input are one of the picture.
-fn letterboxed(picture: &Rgb8, width: u32, height: u32) -> (NdTensor<f32, 4>, f32) {
+/// The picture in the size of the input, with a border where its shape is another, and how many
+/// pixels of the input are one of the picture.
+fn letterboxed(picture: &Rgb8, width: u32, height: u32, colours: Colours) -> (NdTensor<f32, 4>, f32) {
     let scale = (width as f32 / picture.width() as f32).min(height as f32 / picture.height() as f32);
     let fitted = |side: u32, most: u32| ((side as f32 * scale).round() as u32).clamp(1, most);
     let small = resized(picture, fitted(picture.width(), width), fitted(picture.height(), height));
-    let mut whole = RgbImage::from_pixel(width, height, GREY);
+    let mut whole = RgbImage::from_pixel(width, height, colours.around);
     imageops::replace(&mut whole, &small, 0, 0);
     let input = NdTensor::from_fn([1, 3, height as usize, width as usize], |[_, channel, y, x]| {
-        f32::from(whole.get_pixel(x as u32, y as u32)[channel]) / 255.0
+        let value = f32::from(whole.get_pixel(x as u32, y as u32)[channel]) / 255.0;
+        colours.black + value * (1.0 - colours.black)
     });
     (input, scale)
 }

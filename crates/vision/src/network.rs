@@ -5,12 +5,12 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rten::{Dimension, Model, RunError, RunOptions, ThreadPool, Value, ValueOrView};
+use rten::{Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
 use atelier_language::tr;
-use atelier_library::{Fault, OnnxHeader};
+use atelier_library::{Anchored, Fault, OnnxHeader};
 
 use super::error::{MAX_MODEL_BYTES, VisionError};
 
@@ -90,13 +90,22 @@ impl Network {
         VisionError::OtherPurpose { path: self.path.clone(), purpose, reason }
     }
 
-    /// The first output of a picture of the shape `[1, 3, height, width]`.
-    pub(crate) fn run(&self, input: &NdTensor<f32, 4>) -> Result<Value, VisionError> {
+    /// The detector of `MediaPipe` that it is.
+    pub(crate) fn anchored(&self) -> Option<Anchored> {
+        self.header.anchored()
+    }
+
+    /// The first results of a picture of the shape `[1, 3, height, width]`.
+    pub(crate) fn run<const RESULTS: usize>(&self, input: &NdTensor<f32, 4>) -> Result<[Value; RESULTS], VisionError> {
+        let failed = |reason: String| VisionError::Run { path: self.path.clone(), reason };
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&self.threads)));
-        let input: ValueOrView<'_> =
+        let picture: ValueOrView<'_> =
             if self.header.channels_are_last() { input.permuted([0, 2, 3, 1]).to_tensor().into() } else { input.view().into() };
-        let failed = |error: RunError| VisionError::Run { path: self.path.clone(), reason: error.to_string() };
-        self.model.run_one(input, Some(options)).map_err(failed)
+        let results = self.model.output_ids().get(..RESULTS).and_then(|ids| <[NodeId; RESULTS]>::try_from(ids).ok());
+        let (Some(&place), Some(results)) = (self.model.input_ids().first(), results) else {
+            return Err(failed(tr!("vision-it-has-too-few-results").into()));
+        };
+        self.model.run_n(vec![(place, picture)], results, Some(options)).map_err(|error| failed(error.to_string()))
     }
 }
 

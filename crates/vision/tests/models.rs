@@ -79,6 +79,15 @@ fn points_of_a_face_are_no_classes() {
 }
 
 #[test]
+fn a_face_is_found_at_its_anchor() {
+    // At the sixth place of the eighth row of sixteen: x 44, y 60.
+    let (_dir, path) = written(&onnx::face_detector(2 * (7 * 16 + 5)));
+    let detections = Detector::open(&path, 1).unwrap().detect(&picture(192, 256, NOWHERE), 0.5).unwrap();
+    let face = PixelRect { left: 64, top: 88, width: 64, height: 48 };
+    assert_eq!(detections.iter().map(|it| (it.class.as_str(), it.rect)).collect::<Vec<_>>(), [("face", face)]);
+}
+
+#[test]
 fn files_that_are_no_such_model_are_refused_in_a_sentence() {
     let (_dir, path) = written(b"not a model");
     assert!(matches!(Segmenter::open(&path, None, 1), Err(VisionError::Header { .. })));

@@ -33,7 +33,7 @@ pub struct CutoutFlags {
 /// Flags of `detect`.
 #[derive(Debug, Args)]
 pub struct DetectFlags {
-    /// Detection model (ONNX): YOLO 5 to 11
+    /// Detection model (ONNX): YOLO 5 to 11, or MediaPipe's for faces or palms
     #[arg(short, long, value_name = "FILE")]
     pub(in crate::cli) model: PathBuf,
     /// Picture (PNG, JPEG or WebP)

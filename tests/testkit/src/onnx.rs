@@ -77,6 +77,26 @@ pub fn detector(side: u64, classes: &[&str], detections: &[Vec<f32>]) -> Vec<u8>
     model(&[node("Identity", &["found"], "output")], &[found], &[1, 3, side, side], &shape, &[("names", names.as_str())])
 }
 
+/// A detector in the form of `MediaPipe`'s of faces, with each pixel's numbers together, that finds
+/// one 32 pixels wide and 24 high with its middle 4 pixels right of and 4 above this anchor's, at a
+/// score of 3.
+///
+/// # Panics
+/// Where there is no such anchor.
+#[must_use]
+pub fn face_detector(anchor: usize) -> Vec<u8> {
+    const ANCHORS: usize = 896;
+    const VALUES: usize = 16;
+    let (mut boxes, mut scores) = (vec![0.0; ANCHORS * VALUES], vec![-9.0; ANCHORS]);
+    boxes[anchor * VALUES..][..4].copy_from_slice(&[4.0, -4.0, 32.0, 24.0]);
+    scores[anchor] = 3.0;
+    let shapes = [[1, ANCHORS as u64, VALUES as u64], [1, ANCHORS as u64, 1]];
+    let nodes = [node("Identity", &["boxes"], "regressors"), node("Identity", &["scores"], "classificators")];
+    let tensors = [tensor("boxes", &shapes[0], &boxes), tensor("scores", &shapes[1], &scores)];
+    let results: [(&str, &[u64]); 2] = [("regressors", &shapes[0]), ("classificators", &shapes[1])];
+    model_of(&nodes, &tensors, &[1, 128, 128, 3], &results, &[])
+}
+
 /// A model that computes with whole numbers of 8 bits, which it makes of its input.
 #[must_use]
 pub fn quantised_segmenter(side: u64) -> Vec<u8> {
@@ -104,11 +124,16 @@ const INTEGERS: u64 = 7;
 const ANY: u64 = 0;
 
 fn model(nodes: &[Vec<u8>], tensors: &[Vec<u8>], input: &[u64], output: &[u64], texts: &[(&str, &str)]) -> Vec<u8> {
+    model_of(nodes, tensors, input, &[("output", output)], texts)
+}
+
+/// A model with these results, by name and shape.
+fn model_of(nodes: &[Vec<u8>], tensors: &[Vec<u8>], input: &[u64], results: &[(&str, &[u64])], texts: &[(&str, &str)]) -> Vec<u8> {
     let mut graph: Vec<u8> = nodes.iter().flat_map(|node| bytes(1, node)).collect();
     graph.extend(bytes(2, b"graph"));
     graph.extend(tensors.iter().flat_map(|tensor| bytes(5, tensor)));
     graph.extend(bytes(11, &value("input", input)));
-    graph.extend(bytes(12, &value("output", output)));
+    graph.extend(results.iter().flat_map(|(name, shape)| bytes(12, &value(name, shape))));
     let opset = number(2, 13);
     let mut model = [number(1, 7), bytes(7, &graph), bytes(8, &opset)].concat();
     model.extend(texts.iter().flat_map(|(key, text)| bytes(14, &[bytes(1, key.as_bytes()), bytes(2, text.as_bytes())].concat())));

@@ -19,3 +19,4 @@ vision-its-input-has-dimensions = { $shape ->
 vision-its-input-has-no = die Eingabe hat keine Form
 vision-it-is-quantised-to = das Modell ist auf 8 Bit quantisiert; nötig ist seine Form mit 16 oder 32 Bit
 vision-its-weights-lie-in-another-file = seine Gewichte liegen in einer anderen Datei, und es wird allein gelesen
+vision-it-has-too-few-results = es hat zu wenige Ergebnisse

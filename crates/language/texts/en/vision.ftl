@@ -13,3 +13,4 @@ vision-its-input-has-dimensions = its input has { $shape } dimensions, and a pic
 vision-its-input-has-no = its input has no shape
 vision-it-is-quantised-to = it is quantised to 8 bits, and needs its 16- or 32-bit form
 vision-its-weights-lie-in-another-file = its weights lie in another file, and it is read alone
+vision-it-has-too-few-results = it has too few results

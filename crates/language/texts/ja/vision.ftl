@@ -13,3 +13,4 @@ vision-its-input-has-dimensions = 入力は{ $shape }次元ですが、画像は
 vision-its-input-has-no = 入力に形状がありません
 vision-it-is-quantised-to = 8ビットに量子化されています。16ビットまたは32ビットの形式が必要です
 vision-its-weights-lie-in-another-file = 重みが別のファイルにあり、このファイルだけでは使えません
+vision-it-has-too-few-results = 出力の数が足りません
