@@ -20,7 +20,7 @@ use super::network::{Network, shown};
 mod anchored;
 
 const PURPOSE: &str = "detect";
-/// Sides in pixels of the input of a detector that takes any: that of YOLO.
+/// Least sides in pixels of the input of a detector that takes any: those of YOLO.
 const SIDE: u32 = 640;
 /// Two detections of one class that share more of their area are one.
 const MAX_OVERLAP: f32 = 0.45;
@@ -92,7 +92,11 @@ impl Detector {
 
     /// What is found with at least this probability, the most probable first.
     pub fn detect(&self, picture: &Rgb8, min_probability: f32) -> Result<Vec<Detection>, VisionError> {
-        let (width, height) = self.network.size().unwrap_or((SIDE, SIDE));
+        let (width, height) = self.network.size().unwrap_or_else(|| {
+            // One that was exported for less finds more in a larger input.
+            let (width, height) = self.network.picture_size().unwrap_or((SIDE, SIDE));
+            (width.max(SIDE), height.max(SIDE))
+        });
         let (input, scale) = letterboxed(picture, width, height, self.colours);
         let names = self.network.class_names();
         let other = |reason: String| self.network.other_purpose(PURPOSE, reason);

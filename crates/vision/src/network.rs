@@ -21,7 +21,7 @@ const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
 pub(crate) struct Network {
     model: Model,
     path: PathBuf,
-    /// Width and height in pixels of the pictures that it wants; `None` where it takes any.
+    /// Width and height in pixels of its input; `None` where it takes any.
     size: Option<(u32, u32)>,
     header: OnnxHeader,
     threads: Arc<ThreadPool>,
@@ -64,15 +64,20 @@ impl Network {
                 }
                 Some((*width as u32, *height as u32))
             }
-            _ => header.picture_size.and_then(|(width, height)| Some((side(width)?, side(height)?))),
+            _ => None,
         };
         let threads = Arc::new(ThreadPool::with_num_threads(threads.max(1)));
         Ok(Self { model, path: path.to_owned(), size, header, threads })
     }
 
-    /// Width and height in pixels of the pictures that it wants; `None` where it takes any.
+    /// Width and height in pixels of its input; `None` where it takes any.
     pub(crate) const fn size(&self) -> Option<(u32, u32)> {
         self.size
+    }
+
+    /// Width and height in pixels of the pictures that it was exported for, where it takes any.
+    pub(crate) fn picture_size(&self) -> Option<(u32, u32)> {
+        self.header.picture_size.and_then(|(width, height)| Some((side(width)?, side(height)?)))
     }
 
     /// Names of the classes that it tells apart, by number; empty where the file has none.

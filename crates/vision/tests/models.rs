@@ -65,10 +65,15 @@ fn each_pixels_numbers_may_lie_together() {
 }
 
 #[test]
-fn a_detector_of_any_size_is_given_the_one_it_was_exported_for() {
-    let (_dir, path) = written(&onnx::detector_of_any_size("[64, 64]", "face", &[16.0, 16.0, 16.0, 16.0, 0.9]));
-    let detections = Detector::open(&path, 1).unwrap().detect(&picture(128, 64, NOWHERE), 0.5).unwrap();
-    assert_eq!(detections.iter().map(|it| it.rect).collect::<Vec<_>>(), [PixelRect { left: 16, top: 16, width: 32, height: 32 }]);
+fn a_detector_of_any_size_is_given_the_one_it_was_exported_for_but_no_small_one() {
+    for (size, face) in [
+        ("[1280, 1280]", PixelRect { left: 16, top: 16, width: 32, height: 32 }),
+        ("[320, 320]", PixelRect { left: 32, top: 32, width: 64, height: 64 }),
+    ] {
+        let (_dir, path) = written(&onnx::detector_of_any_size(size, "face", &[320.0, 320.0, 320.0, 320.0, 0.9]));
+        let detections = Detector::open(&path, 1).unwrap().detect(&picture(128, 128, NOWHERE), 0.5).unwrap();
+        assert_eq!(detections.iter().map(|it| it.rect).collect::<Vec<_>>(), [face], "{size}");
+    }
 }
 
 #[test]
