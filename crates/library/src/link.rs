@@ -295,7 +295,7 @@ mod tests {
         };
         let text = b"{\"detail\":\"Not authenticated\"}";
         for name in ["a.safetensors", "b/c.GGUF", "c.ckpt", "d.onnx", "e.sft"] {
-            assert!(arrived(name, text).unwrap_err().sentence.contains("not a model"), "{name}");
+            assert!(arrived(name, text).unwrap_err().sentence.contains("is a text, not a"), "{name}");
             assert!(arrived(name, b"").is_err(), "{name}");
             assert!(arrived(name, b"\x89PNG\r\n\x1a\n").is_err(), "{name}");
         }
