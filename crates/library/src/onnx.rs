@@ -199,7 +199,7 @@ fn names_of(text: &str) -> Vec<String> {
 }
 
 /// Width and height of a text such as `[height, width]`.
-fn size_of(text: &str) -> Option<(u64, u64)> {
+fn sides_of(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split(|letter: char| !letter.is_ascii_digit()).filter_map(|number| number.parse().ok());
     let height = numbers.next()?;
     Some((numbers.next().unwrap_or(height), height))
@@ -343,7 +343,7 @@ impl<S: Read + Seek> Fields<S> {
             Some("names") if header.class_names.is_empty() => {
                 header.class_names = self.short_text(value.end, MAX_NAMES_BYTES)?.as_deref().map(names_of).unwrap_or_default();
             }
-            Some("imgsz") => header.picture_size = self.short_text(value.end, MAX_OPERATION_BYTES)?.as_deref().and_then(size_of),
+            Some("imgsz") => header.picture_size = self.short_text(value.end, MAX_OPERATION_BYTES)?.as_deref().and_then(sides_of),
             _ => {}
         }
         Ok(())
@@ -494,7 +494,7 @@ mod tests {
         let header = read(&onnx::detector_of_any_size("[320, 640]", "face", &[8.0, 8.0, 4.0, 4.0, 0.9])).unwrap();
         assert_eq!((header.input.as_slice(), header.picture_size), ([Some(1), Some(3), None, None].as_slice(), Some((640, 320))));
         assert_eq!(header.class_names, ["face"]);
-        assert_eq!((size_of("640"), size_of("any")), (Some((640, 640)), None));
+        assert_eq!((sides_of("640"), sides_of("any")), (Some((640, 640)), None));
     }
 
     #[test]

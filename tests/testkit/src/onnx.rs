@@ -91,9 +91,9 @@ pub fn face_detector(anchor: usize) -> Vec<u8> {
     boxes[anchor * VALUES..][..4].copy_from_slice(&[4.0, -4.0, 32.0, 24.0]);
     scores[anchor] = 3.0;
     let shapes = [[1, ANCHORS as u64, VALUES as u64], [1, ANCHORS as u64, 1]];
-    let nodes = [node("Identity", &["boxes"], "regressors"), node("Identity", &["scores"], "classificators")];
+    let nodes = [node("Identity", &["boxes"], "found"), node("Identity", &["scores"], "found_scores")];
     let tensors = [tensor("boxes", &shapes[0], &boxes), tensor("scores", &shapes[1], &scores)];
-    let results: [(&str, &[u64]); 2] = [("regressors", &shapes[0]), ("classificators", &shapes[1])];
+    let results: [(&str, &[u64]); 2] = [("found", &shapes[0]), ("found_scores", &shapes[1])];
     model_of(&nodes, &tensors, &[1, 128, 128, 3], &results, &[])
 }
 
