@@ -5,6 +5,8 @@
 //! a process of its own with limits of memory and time is the caller's part
 //! (`atelier_studio::vision`).
 
+mod anchored;
+mod candidate;
 mod cutout;
 mod detect;
 mod error;

@@ -4,7 +4,7 @@
 use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
 
-use super::Candidate;
+use super::candidate::Candidate;
 
 /// Values of a box: its middle from the anchor, and its size. Points follow, two values each.
 const BOX_VALUES: usize = 4;
@@ -20,7 +20,7 @@ const HAND_SHIFT: f32 = 0.5;
 
 /// What is found in an input of `side` pixels with at least this probability; `None` where the
 /// tables are others. `boxes` has the shape `[1, anchors, values]`, `scores` `[1, anchors, 1]`.
-pub(super) fn candidates(
+pub(crate) fn candidates(
     boxes: NdTensorView<f32, 3>,
     scores: NdTensorView<f32, 3>,
     side: f32,
