@@ -231,7 +231,8 @@ fn a_streamed_vae_makes_the_same_picture_of_latents_of_a_start_picture_and_of_ti
         assert!(staged.0 == whole.0 && streamed.0 == whole.0);
         assert_eq!(whole.1, None, "nothing is copied of what lives there");
         let streamed = streamed.1.unwrap();
-        assert!(streamed.hidden_secs > 0.0, "{streamed:?}");
+        // A piece is copied ahead once its weights were read from the file, so from the second tile on.
+        assert!(streamed.hidden_secs > 0.0 || !recipe.vae_tiling, "{streamed:?}");
         counts.push((staged.1.unwrap().count, streamed.count));
         let roomy = run(vae_streamed("1"));
         assert!(roomy.0 == whole.0 && roomy.1.unwrap().count <= 2, "{:?}", roomy.1);

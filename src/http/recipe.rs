@@ -6,7 +6,7 @@ use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, Seed,
     SeedBlend, SeedNumber, shaped_as,
 };
-use atelier_core::words::{Prompt, Wildcards, take_loras_with_comments_if};
+use atelier_core::words::{Wildcards, take_loras_if};
 use atelier_gallery::queue::User;
 use atelier_library::Family;
 use atelier_studio::next_recipe::add_named_loras;
@@ -152,10 +152,6 @@ impl Wish {
             return Err(Failure::invalid("prompt", fault));
         }
         let Some(Recipe { prompt, negative_prompt, template, seed, .. }) = chosen.recipes.into_iter().next() else { return Ok(self) };
-        if (&prompt, &negative_prompt) == (&self.prompt, &self.negative_prompt) {
-            // Marks of comments were all that looked like a template.
-            return Ok(self);
-        }
         self.notes.push(match self.pictures {
             Some(count @ 2..) => format!("Prompt of all {count} pictures: {prompt}"),
             _ => format!("Prompt of seed {}: {prompt}", SeedNumber(seed)),
@@ -163,9 +159,9 @@ impl Wish {
         Ok(Self { prompt, negative_prompt, template, seed, ..self })
     }
 
-    /// Its prompts, as those of one picture. A client has no comments: its `#` and `//` are words.
+    /// Its prompts, as those of one picture.
     fn words(&self) -> Recipe {
-        let [prompt, negative_prompt] = [&self.prompt, &self.negative_prompt].map(|words| Prompt::parse(words).with_comments_as_letters());
+        let (prompt, negative_prompt) = (self.prompt.clone(), self.negative_prompt.clone());
         Recipe { prompt, negative_prompt, seed: self.seed, words_seed: self.words_seed, ..Recipe::default() }
     }
 }
@@ -229,7 +225,7 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
 
     let mut named = Vec::new();
     let mut unknown = Vec::new();
-    recipe.prompt = take_loras_with_comments_if(&wish.prompt, |tag| {
+    recipe.prompt = take_loras_if(&wish.prompt, |tag| {
         let Some(path) = list.lora(&tag.name) else {
             unknown.push(tag.name);
             return false;
@@ -480,13 +476,6 @@ mod tests {
             let same = wish.clone().choose_words(Seed(9), &NoWildcards).unwrap();
             assert_eq!((same.prompt, same.template.as_str(), same.notes.len()), (wish.prompt, "", 0));
         }
-        let heading = "# Scene\na lake, https://x.y // calm #1 /* blue */ <lora:ink:0.5>";
-        let plain = of(heading).choose_words(Seed(9), &NoWildcards).unwrap();
-        assert_eq!((plain.prompt.as_str(), plain.template.as_str(), plain.notes.len()), (heading, "", 0), "no comments are a client's");
-        let made = make(plain, &list, None, None).unwrap().recipe;
-        assert_eq!((made.prompt.as_str(), made.loras.len()), ("# Scene\na lake, https://x.y // calm #1 /* blue */", 1));
-        let chosen = of("# {red|red} // lake").choose_words(Seed(9), &NoWildcards).unwrap();
-        assert_eq!((chosen.prompt.as_str(), chosen.template.as_str()), ("# red // lake", r"\# {red|red} \// lake"));
         assert!(of("a __colour__ lake").names_wildcards());
         assert!(matches!(of("a __colour__ lake").choose_words(Seed(9), &NoWildcards), Err(Failure::Invalid(_))));
     }

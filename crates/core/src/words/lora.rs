@@ -122,12 +122,6 @@ pub fn take_loras_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String 
     take_out(prompt, Comments::Skipped, take)
 }
 
-/// As [`take_loras_if`], also out of comments.
-#[must_use]
-pub fn take_loras_with_comments_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String {
-    take_out(prompt, Comments::Read, take)
-}
-
 fn take_out(prompt: &str, comments: Comments, take: impl FnMut(LoraTag) -> bool) -> String {
     let parsed = Prompt::parse(prompt);
     let mut taker = Taker { prompt: &parsed, comments, take, left: String::new() };
@@ -317,8 +311,6 @@ mod tests {
     fn tags_that_are_not_wanted_stay() {
         let left = take_loras_if("a <lora:ink:0.5> lake <lora:oil>", |tag| tag.name == "oil");
         assert_eq!(left, "a <lora:ink:0.5> lake");
-        let left = take_loras_with_comments_if("a # <lora:ink:0.5> lake <lora:oil>", |tag| tag.name == "ink");
-        assert_eq!(left, "a # lake <lora:oil>");
     }
 
     /// What is left of a prompt, and the names of its LoRAs with the parts of 20 steps in which they
