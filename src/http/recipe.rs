@@ -6,7 +6,7 @@ use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, PartialRecipe, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, Seed,
     SeedBlend, SeedNumber, shaped_as,
 };
-use atelier_core::words::{Wildcards, take_loras_if};
+use atelier_core::words::{Wildcards, take_loras_with_comments_if};
 use atelier_gallery::queue::User;
 use atelier_library::Family;
 use atelier_studio::next_recipe::add_named_loras;
@@ -225,7 +225,8 @@ pub(crate) fn make(mut wish: Wish, list: &ModelList, own_model: Option<&str>, th
 
     let mut named = Vec::new();
     let mut unknown = Vec::new();
-    recipe.prompt = take_loras_if(&wish.prompt, |tag| {
+    // What was chosen has no comments: the marks that are left are words.
+    recipe.prompt = take_loras_with_comments_if(&wish.prompt, |tag| {
         let Some(path) = list.lora(&tag.name) else {
             unknown.push(tag.name);
             return false;

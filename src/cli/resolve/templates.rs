@@ -8,7 +8,7 @@ use crate::cli::flags::{PictureFlags, TemplateFlags};
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{Recipe, Seed, SeedNumber};
-use atelier_core::words::{LoraTag, Prompt, prompt_lines, take_loras};
+use atelier_core::words::{LoraTag, Prompt, prompt_lines, take_loras_with_comments};
 use atelier_library::LibraryConfig;
 use atelier_library::disk::WildcardLists;
 use atelier_studio::next_recipe::add_named_loras;
@@ -86,7 +86,7 @@ fn pictures(
     }
     let mut all = Vec::new();
     for mut recipe in chosen.recipes {
-        let (prompt, tags) = take_loras(&recipe.prompt);
+        let (prompt, tags) = take_loras_with_comments(&recipe.prompt);
         add_tagged_loras(&mut recipe, &tags, lookup)?;
         recipe.prompt = prompt;
         // What holds for all of them is said once.

@@ -16,7 +16,7 @@ impl Recipe {
         let mut prompts = earlier.chain([&self.prompt, &self.negative_prompt]);
         let mut loras = self.earlier_steps.iter().flat_map(|steps| &steps.loras).chain(&self.loras);
         // A window asks in each frame, and few prompts have brackets of steps.
-        let may_change = |prompt: &String| prompt.contains('[') && Prompt::parse(prompt).changes_over_steps();
+        let may_change = |prompt: &String| prompt.contains('[') && Prompt::parse_chosen(prompt).changes_over_steps();
         !self.guidance_ranges.is_empty() || loras.any(Lora::has_range) || prompts.any(may_change)
     }
 
@@ -39,7 +39,7 @@ impl Recipe {
         let parts = self.earlier_steps.iter().map(|part| (part, ONE)).chain([(&own, guidances.as_slice())]);
         for (part, guidances) in parts {
             let [prompts, negative] =
-                [&part.prompt, &part.negative_prompt].map(|text| Prompt::parse(text).over_steps(steps, MAX_STEP_RANGES));
+                [&part.prompt, &part.negative_prompt].map(|text| Prompt::parse_chosen(text).over_steps(steps, MAX_STEP_RANGES));
             let (Some(prompts), Some(negative)) = (prompts, negative) else { return Err(too_many()) };
             let words = prompts.iter().chain(&negative).map(|it| it.until_step);
             let loras = part.loras.iter().map(|lora| lora.steps(steps)).flat_map(|range| [range.start, range.end]);
@@ -127,6 +127,8 @@ mod tests {
     fn words_over_steps_are_earlier_steps() {
         assert_eq!(spread(recipe("a [lake:sea:0.4]")), [range(4, "a lake", ""), range(10, "a sea", "")]);
         assert_eq!(spread(recipe("a [lake:lake:0.4]")), [range(10, "a lake", "")], "one range");
+        let marked = spread(recipe("# a // [lake:sea:0.4] /* b */"));
+        assert_eq!(marked, [range(4, "# a // lake /* b */", ""), range(10, "# a // sea /* b */", "")], "no comments are in it any more");
         let both = Recipe { negative_prompt: "[fog:rain:7]".into(), ..recipe("[day:night:4]") };
         assert_eq!(spread(both), [range(4, "day", "fog"), range(7, "night", "fog"), range(10, "night", "rain")]);
         let turns = spread(recipe("[a|b]"));

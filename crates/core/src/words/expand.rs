@@ -7,7 +7,7 @@ use super::MAX_FAULTS;
 use super::chooser::{Chooser, EveryWay};
 use super::draw::Draw;
 use super::lexeme::{share, wildcard_name};
-use super::lora::take_loras;
+use super::lora::take_loras_with_comments;
 use super::span::{Fault, FaultKind, GroupKind, Prompt, SpanKind};
 use crate::recipe::ROWS;
 
@@ -93,8 +93,8 @@ impl Prompt<'_> {
     #[must_use]
     pub fn sample(&self) -> String {
         let template = if self.is_template() { self.expand_by(&mut EveryWay::default(), &EmptyLists).prompt } else { self.text.to_owned() };
-        let (words, _) = take_loras(&template);
-        let prompt = Prompt::parse(&words);
+        let (words, _) = take_loras_with_comments(&template);
+        let prompt = Prompt::parse_chosen(&words);
         if prompt.changes_over_steps() { prompt.at_step(LAST_STEP, LAST_STEP) } else { words }
     }
 

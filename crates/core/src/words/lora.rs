@@ -100,7 +100,8 @@ pub fn take_loras(prompt: &str) -> (String, Vec<LoraTag>) {
     collect_loras(prompt, Comments::Skipped)
 }
 
-/// As [`take_loras`], also out of comments: for programs that know none.
+/// As [`take_loras`], also out of what would be comments of a template ([`Prompt::parse_chosen`]): for
+/// words in which all is chosen, and those of programs that know no comments.
 #[must_use]
 pub fn take_loras_with_comments(prompt: &str) -> (String, Vec<LoraTag>) {
     collect_loras(prompt, Comments::Read)
@@ -122,15 +123,24 @@ pub fn take_loras_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String 
     take_out(prompt, Comments::Skipped, take)
 }
 
+/// As [`take_loras_if`], also out of what would be comments of a template.
+#[must_use]
+pub fn take_loras_with_comments_if(prompt: &str, take: impl FnMut(LoraTag) -> bool) -> String {
+    take_out(prompt, Comments::Read, take)
+}
+
 fn take_out(prompt: &str, comments: Comments, take: impl FnMut(LoraTag) -> bool) -> String {
-    let parsed = Prompt::parse(prompt);
-    let mut taker = Taker { prompt: &parsed, comments, take, left: String::new() };
+    let parsed = match comments {
+        Comments::Skipped => Prompt::parse(prompt),
+        Comments::Read => Prompt::parse_chosen(prompt),
+    };
+    let mut taker = Taker { prompt: &parsed, take, left: String::new() };
     taker.walk(0..parsed.spans.len(), TagSteps::ALL);
     taker.left
 }
 
 /// What becomes of tags in comments.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Comments {
     Skipped,
     Read,
@@ -139,7 +149,6 @@ enum Comments {
 /// Goes through a prompt and takes tags out.
 struct Taker<'a, F> {
     prompt: &'a Prompt<'a>,
-    comments: Comments,
     take: F,
     /// What is left so far.
     left: String,
@@ -166,11 +175,7 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
                     self.copy(index..close + 1);
                     close + 1
                 }
-                _ if span.kind == SpanKind::Comment && self.comments == Comments::Read => {
-                    has_taken |= self.comment(span, steps);
-                    index + 1
-                }
-                _ if span.kind == SpanKind::Lora && self.takes(span.range.clone(), steps).is_some() => {
+                _ if span.kind == SpanKind::Lora && self.takes(span, steps) => {
                     has_taken = true;
                     self.drop_blank(span.range.end);
                     index + 1
@@ -209,27 +214,10 @@ impl<F: FnMut(LoraTag) -> bool> Taker<'_, F> {
         has_taken
     }
 
-    /// Takes the tags out of a comment; true where there was one.
-    fn comment(&mut self, span: &Span, steps: TagSteps) -> bool {
-        let mut has_taken = false;
-        let mut at = span.range.start;
-        while let Some(letter) = self.prompt.text.get(at..span.range.end).and_then(|rest| rest.chars().next()) {
-            let taken = if letter == '<' { self.takes(at..span.range.end, steps) } else { None };
-            at += taken.unwrap_or(letter.len_utf8());
-            if taken.is_some() {
-                has_taken = true;
-                self.drop_blank(at);
-            } else {
-                self.left.push(letter);
-            }
-        }
-        has_taken
-    }
-
-    /// The bytes of the tag that this part of the text begins with, if it is taken.
-    fn takes(&mut self, range: Range<usize>, steps: TagSteps) -> Option<usize> {
-        let (name, strengths, bytes) = lora_at(self.prompt.text.get(range)?)?;
-        (self.take)(LoraTag { name: name.to_owned(), strengths, steps }).then_some(bytes)
+    /// True where the tag of this span is taken.
+    fn takes(&mut self, span: &Span, steps: TagSteps) -> bool {
+        let Some((name, strengths, _)) = lora_at(self.prompt.text_of(span)) else { return false };
+        (self.take)(LoraTag { name: name.to_owned(), strengths, steps })
     }
 
     fn copy(&mut self, spans: Range<usize>) {
@@ -305,6 +293,10 @@ mod tests {
         let (left, tags) = take_loras_with_comments(prompt);
         assert_eq!(left, "a lake # ink é\n//, /* <lora:\n:1> */ still");
         assert_eq!(tags.iter().map(|tag| tag.name.as_str()).collect::<Vec<_>>(), ["ink", "oil", "z"]);
+        let (left, tags) = take_loras_with_comments("// [<lora:ink:1>::5] lake /* [a <lora:oil:1>:b:0.5] */");
+        assert_eq!(left, "// lake /* [a:b:0.5] */");
+        let acts = tags.iter().map(|tag| tag.lora("x".into(), 20).steps(20));
+        assert_eq!(acts.collect::<Vec<_>>(), [0..5, 0..10], "brackets are read as they are elsewhere");
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod typed_name;
 pub use draw::Draw;
 pub use edit::EditedPrompt;
 pub use expand::{Expansion, MAX_WILDCARDS_DEEP, NoWildcards, Wildcards};
-pub use lora::{LoraTag, TagSteps, needs_space, take_loras, take_loras_if, take_loras_with_comments};
+pub use lora::{LoraTag, TagSteps, needs_space, take_loras, take_loras_if, take_loras_with_comments, take_loras_with_comments_if};
 pub use over_steps::StepWords;
 pub use phrases::Phrase;
 pub use span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind, When};

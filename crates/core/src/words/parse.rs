@@ -46,11 +46,19 @@ impl<'a> Prompt<'a> {
         parser.finish()
     }
 
+    /// The parts of words that are a template no longer, or never were one: nothing in them is a
+    /// comment.
+    #[must_use]
+    pub fn parse_chosen(text: &'a str) -> Self {
+        let mut parser = Parser::with_comments_as_words(text);
+        parser.run();
+        parser.finish()
+    }
+
     /// The text in which each mark of a comment is escaped, so that all of it is words.
     #[must_use]
     pub fn with_comments_as_letters(&self) -> String {
-        let last_comment_end = self.text.rfind(BLOCK_COMMENT_END);
-        let mut parser = Parser { comment_marks: Some(Vec::new()), last_comment_end, ..Parser::new(self.text) };
+        let mut parser = Parser::with_comments_as_words(self.text);
         parser.run();
         let marks = parser.comment_marks.unwrap_or_default();
         let mut letters = String::with_capacity(self.text.len() + marks.len());
@@ -97,6 +105,10 @@ impl<'a> Parser<'a> {
             comment_marks: None,
             last_comment_end: None,
         }
+    }
+
+    fn with_comments_as_words(text: &'a str) -> Self {
+        Self { comment_marks: Some(Vec::new()), last_comment_end: text.rfind(BLOCK_COMMENT_END), ..Self::new(text) }
     }
 
     fn run(&mut self) {

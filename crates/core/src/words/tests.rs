@@ -443,6 +443,7 @@ fn one_prompt_of_a_template_is_looked_at_before_anything_is_chosen() {
     assert_eq!(sample("a (red:1.2) lake"), "a (red:1.2) lake");
     assert_eq!(sample("a {red|blue} lake <lora:ink:0.5>/* fog */, __trees__"), "a red lake, ");
     assert_eq!(sample("a [lake:sea:0.5]"), "a sea");
+    assert_eq!(sample(r"\# <lora:ink:1> a [lake:sea:0.5] # fog"), "# a sea");
     for (text, varies) in
         [("a lake # fog", false), ("a {red|blue} lake", true), ("__trees__", true), ("[a|b]", true), ("(a:1.2) [b]", false)]
     {

@@ -371,7 +371,7 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
     const MAX_PHRASES: usize = 32;
     /// As many prompts as the shim joins (`prompt_words.cpp`).
     const MAX_JOINED: usize = 16;
-    let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|prompt| Prompt::parse(prompt));
+    let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|prompt| Prompt::parse_chosen(prompt));
     let is_weight = |group: &&Group| matches!(group.kind, GroupKind::Weight(_));
     let weights = prompts.iter().map(|prompt| prompt.groups.iter().filter(is_weight).count()).max().unwrap_or_default();
     let has = |kind| prompts.iter().any(|prompt| prompt.spans.iter().any(|span| span.kind == kind));

@@ -73,7 +73,7 @@ impl PictureKey {
             references: recipe.reference_images.len(),
             loras: recipe.loras.len(),
             person: recipe.person.images.len(),
-            joined_prompts: Prompt::parse(&recipe.prompt).joined(),
+            joined_prompts: Prompt::parse_chosen(&recipe.prompt).joined(),
             step_cache: recipe.step_cache.clone(),
             skip_layers: recipe.skip_layers.as_ref().map(|skip| [skip.start, skip.end]),
             control: recipe.control.as_ref().map(|it| [it.start, it.end]).filter(|it| *it != [0.0, ControlImage::USUAL_END]),

@@ -14,7 +14,7 @@ use super::texts::{CAPTION, COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, INSTRUCTION
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, key, parse};
 use crate::png::PARAMETERS;
-use atelier_core::words::{LoraTag, needs_space, take_loras};
+use atelier_core::words::{LoraTag, needs_space, take_loras_with_comments};
 
 /// Keys of the texts that programs write it into.
 const KEYS: [&str; 9] =
@@ -46,7 +46,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let is_sd_cli = version.as_deref() == Some(SD_CLI);
     let engine = if is_sd_cli || is_ours { pairs.take(key::SDCPP, sd_cpp::read).unwrap_or_default() } else { SdCpp::default() };
     let (prompt, hypernetworks) = if is_ours { (prompt, Vec::new()) } else { take_hypernetworks(&prompt) };
-    let (prompt, tags) = take_loras(&prompt);
+    let (prompt, tags) = take_loras_with_comments(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
     let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").map(|text| named_hashes(&text)).unwrap_or_default();
     // Of what the words name no hash is left over.

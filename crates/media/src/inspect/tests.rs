@@ -135,6 +135,15 @@ fn brackets_round_a_lora_are_steps_in_our_own_texts_alone() {
 }
 
 #[test]
+fn a_lora_behind_the_mark_of_a_comment_is_one_in_texts_of_a1111() {
+    for version in ["Atelier 0.1.0", "v1.10.1"] {
+        let text = format!("# Scene\na lake // calm <lora:ink:0.8>\nSteps: 20, Sampler: Euler, Seed: 1, Size: 64x64, Version: {version}");
+        let settings = a1111::settings(&text).unwrap();
+        assert_eq!((settings.prompt.as_deref(), settings.loras.len()), (Some("# Scene\na lake // calm"), 1), "{version}");
+    }
+}
+
+#[test]
 fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
     let upscaler = Some("4x-UltraSharp".into());

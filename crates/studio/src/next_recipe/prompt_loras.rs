@@ -21,7 +21,7 @@ impl NextRecipe {
         if let Some(reading) = kept.as_ref().filter(|it| it.is_of(&self.recipe, &self.lora_files)) {
             return Arc::clone(reading);
         }
-        Arc::clone(kept.insert(Arc::new(PromptReading::of(&self.recipe, &self.lora_files))))
+        Arc::clone(kept.insert(Arc::new(PromptReading::of(&self.recipe, &self.lora_files, false))))
     }
 
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
@@ -80,13 +80,14 @@ impl NextRecipe {
         change.apply(&mut self.recipe);
     }
 
-    /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list.
+    /// Takes the LoRAs that a prompt names, and whose files are known, into its recipe's list. All is
+    /// chosen in the prompt.
     pub fn take_loras_of(&self, recipe: &mut Recipe) {
         // A recipe without files is one for another studio, which finds them by their names.
         if self.studio.is_some() && recipe.files.is_empty() {
             return;
         }
-        PromptReading::of(recipe, &self.lora_files).take_into(recipe);
+        PromptReading::of(recipe, &self.lora_files, true).take_into(recipe);
     }
 }
 
@@ -101,7 +102,8 @@ mod tests {
 
     use super::*;
     use crate::studio_model::StudioModel;
-    use atelier_core::recipe::ModelFiles;
+    use atelier_core::recipe::{ModelFiles, Seed};
+    use atelier_core::words::NoWildcards;
 
     /// The recipe of 20 steps with this prompt, where `ink` is known.
     fn next(prompt: &str) -> NextRecipe {
@@ -185,6 +187,15 @@ mod tests {
         let mut job = Recipe { files: ModelFiles::default(), ..next.recipe.clone() };
         next.take_loras_of(&mut job);
         assert_eq!((job.prompt.as_str(), job.loras.len()), ("a lake <lora:ink:0.5>", 0));
+    }
+
+    #[test]
+    fn a_lora_behind_an_escaped_mark_of_a_comment_acts() {
+        let next = next(r"\# Scene: \// a lake <lora:ink:0.5>");
+        assert_eq!(next.prompt_loras().len(), 1);
+        let mut job = next.recipe.choose_pictures(Seed(1), &NoWildcards).recipes.remove(0);
+        next.take_loras_of(&mut job);
+        assert_eq!((job.prompt.as_str(), job.loras), ("# Scene: // a lake", next.prompt_loras()));
     }
 
     #[test]

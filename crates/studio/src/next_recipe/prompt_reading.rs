@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::{Lora, Recipe};
-use atelier_core::words::take_loras_if;
+use atelier_core::words::{LoraTag, take_loras_if, take_loras_with_comments_if};
 use atelier_library::lora_named;
 
 /// What a prompt says of LoRAs, beside all that this depends on.
@@ -25,17 +25,19 @@ pub(super) struct PromptReading {
 }
 
 impl PromptReading {
-    pub(super) fn of(recipe: &Recipe, library: &Arc<[PathBuf]>) -> Self {
+    /// `is_chosen`: the prompt is a template no longer, so that it has no comments.
+    pub(super) fn of(recipe: &Recipe, library: &Arc<[PathBuf]>, is_chosen: bool) -> Self {
         let (mut named, mut unknown) = (Vec::new(), Vec::new());
         let steps = recipe.steps_in_pass(0);
-        let rest = take_loras_if(&recipe.prompt, |tag| {
+        let take = |tag: LoraTag| {
             let path = lora_named(&tag.name, known_loras(recipe, library));
             match path {
                 Some(path) => named.push(tag.lora(path.to_owned(), steps)),
                 None => unknown.push(tag.name),
             }
             path.is_some()
-        });
+        };
+        let rest = if is_chosen { take_loras_with_comments_if(&recipe.prompt, take) } else { take_loras_if(&recipe.prompt, take) };
         let listed = recipe.loras.iter().map(|lora| lora.path.clone()).collect();
         Self { prompt: recipe.prompt.clone(), steps, listed, library: Arc::clone(library), rest, named, unknown }
     }

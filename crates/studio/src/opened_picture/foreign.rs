@@ -111,7 +111,7 @@ fn keep_letters(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it:
     // A model that is known to read neither `AND` nor `BREAK` has them as they are.
     let joins = family.is_none_or(Family::joins_prompts);
     if let Some(prompt) = it.settings.prompt.as_mut().filter(|_| is_word && joins) {
-        let words = Prompt::parse(prompt);
+        let words = Prompt::parse_chosen(prompt);
         if words.joined() > 0 {
             *prompt = words.with_joins_as_words();
             it.differences.push(tr!("studio-and-is-a-word").to_owned());
@@ -122,8 +122,8 @@ fn keep_letters(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it:
     }
     let mut is_changed = false;
     for prompt in [&mut it.settings.prompt, &mut it.settings.negative_prompt].into_iter().flatten() {
-        let letters = Prompt::parse(prompt).with_round_brackets_alone();
-        let letters = if joins { Prompt::parse(&letters).with_breaks_as_words() } else { letters };
+        let letters = Prompt::parse_chosen(prompt).with_round_brackets_alone();
+        let letters = if joins { Prompt::parse_chosen(&letters).with_breaks_as_words() } else { letters };
         is_changed |= letters != *prompt;
         *prompt = letters;
     }

@@ -299,6 +299,8 @@ mod tests {
         let (as_letters, negative) = (r"(pier:1.2) \[dawn:dusk:0.4\] break \(reeds", r"\[fog\]");
         let read = opened("prompt", &graph("CLIPTextEncode", "text", words));
         assert_eq!(read, (as_letters.to_owned(), negative.to_owned(), (true, true)));
+        let marked = opened("prompt", &graph("CLIPTextEncode", "text", "a pier // [dawn] /* [dusk */"));
+        assert_eq!(marked.0, r"a pier // \[dawn\] /* \[dusk */", "marks of comments are words there");
         let impact = opened("prompt", &graph("ImpactWildcardEncode", "populated_text", words));
         assert_eq!(impact, (words.to_owned(), "[fog]".to_owned(), (false, false)), "it reads LoRAs and BREAK as A1111 does");
         // Its choices are of what a weight does; it reads as `ComfyUI` does.
