@@ -54,7 +54,7 @@ fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, contex
         words.push(' ');
         words.push_str(&sentence);
     }
-    context.shared.next.apply_settings(&picture.settings);
+    context.shared.next.apply_settings(&picture.settings.clone().with_words_as_letters());
     if is_own {
         let id = state.session.push_file(picture, path.clone());
         // The thumbnail; what the canvas shows it asks for itself.

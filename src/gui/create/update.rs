@@ -259,19 +259,19 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 change.apply(&mut repeated);
                 // Without it the next picture would need the same remedy.
                 context.shared.next.apply_change(&change);
-                generate(state, repeated, context);
+                generate(state, repeated.with_words_as_letters(), context);
             }
         }
         Command::ShowStep(step) => steps::show_step(state, step),
         Command::GoOnFromStep => steps::go_on_from_step(state, context),
         Command::RerollFromStep => {
             if let Some(recipe) = steps::rerolled(state) {
-                generate(state, recipe, context);
+                generate(state, recipe.with_words_as_letters(), context);
             }
         }
         Command::FinishDraft => {
             if let Some(recipe) = steps::finished(state) {
-                generate(state, recipe, context);
+                generate(state, recipe.with_words_as_letters(), context);
             }
         }
         Command::BlendSeeds(on) => {

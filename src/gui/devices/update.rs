@@ -159,7 +159,7 @@ fn repeat_with_remedy(index: usize, context: &mut Context<'_>) {
     remedy.apply(&mut context.shared.next.recipe);
     let mut repeated = *failed;
     remedy.apply(&mut repeated);
-    context.follow_up(create::Command::GenerateWith(Box::new(repeated)));
+    context.follow_up(create::Command::GenerateWith(Box::new(repeated.with_words_as_letters())));
 }
 
 /// Takes over what a command line names; everything else stays.

@@ -82,7 +82,8 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
             if let Some(row) = state.sheet.as_ref().and_then(|sheet| sheet.job(at)).and_then(|id| queue.row(id)) {
                 context.name_change(tr!("grid-use-a-cells-settings"));
                 let batch_count = context.shared.next.recipe.batch_count;
-                context.shared.next.recipe = Recipe { batch_count, ..Recipe::clone(&row.job.recipe) };
+                let recipe = Recipe { batch_count, ..Recipe::clone(&row.job.recipe) };
+                context.shared.next.recipe = recipe.with_words_as_letters();
                 context.notice(tr!("grid-the-settings-of-this"));
             }
         }

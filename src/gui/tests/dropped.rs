@@ -144,7 +144,7 @@ fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
 #[test]
 fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let mut studio = Studio::open(ready());
-    let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
+    let from = Recipe { prompt: "# a {red|blue} barn".into(), steps: 9, ..Recipe::default() };
     let info = PictureInfo { index: 0, seed: Some(Seed(99)), cpu_math: None, merged_loras: false };
     let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
@@ -152,6 +152,7 @@ fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
     studio.click("Use its settings");
     assert_eq!((recipe(&studio).seed, recipe(&studio).steps, &recipe(&studio).files), (Some(Seed(99)), 9, &ready().files));
+    assert_eq!(recipe(&studio).prompt, r"\# a \{red\|blue\} barn", "nothing is chosen or left out again");
     assert!(studio.app().state.create.session.shown().is_some_and(|it| it.stored == PictureFile::At(path)));
 }
 

@@ -146,6 +146,20 @@ fn drafts_stop_early_and_the_one_shown_is_finished() {
 }
 
 #[test]
+fn a_draft_whose_words_look_like_a_template_is_finished_with_the_same_words() {
+    let mut studio = Studio::open(Recipe { prompt: r"\# Scene, a \{lake\|sea\}".into(), ..ready() });
+    studio.check("Stop early, as drafts");
+    let (job, recipe, _) = studio.generate();
+    assert_eq!(recipe.prompt, "# Scene, a {lake|sea}");
+    studio.begin(job, vec![7]);
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    studio.click("Finish this draft");
+    let (_, finished, _) = studio.take();
+    assert_eq!((finished.prompt.as_str(), finished.last_step), (recipe.prompt.as_str(), None));
+}
+
+#[test]
 fn the_menu_offers_to_finish_what_is_a_draft_and_nothing_else() {
     let mut studio = Studio::open(ready());
     let offers = |studio: &mut Studio, tile: &str| {

@@ -1,6 +1,6 @@
 //! Recipes whose prompts are templates: what is chosen stands in the prompt, the template beside it.
 
-use super::{Recipe, Seed};
+use super::{PartialRecipe, Recipe, Seed};
 use crate::words::{Draw, FaultKind, Prompt, Wildcards};
 use atelier_language::tr;
 
@@ -13,7 +13,27 @@ pub struct ChosenPictures {
     pub faults: Vec<String>,
 }
 
+impl PartialRecipe {
+    /// The same with its words as letters, since those of a picture are no templates: nothing in them is
+    /// chosen again, and nothing is a comment.
+    #[must_use]
+    pub fn with_words_as_letters(mut self) -> Self {
+        for words in [&mut self.prompt, &mut self.negative_prompt].into_iter().flatten() {
+            let letters = Prompt::parse(words).as_letters();
+            *words = letters;
+        }
+        self
+    }
+}
+
 impl Recipe {
+    /// As that of a [`PartialRecipe`].
+    #[must_use]
+    pub fn with_words_as_letters(self) -> Self {
+        let [prompt, negative_prompt] = [&self.prompt, &self.negative_prompt].map(|words| Prompt::parse(words).as_letters());
+        Self { prompt, negative_prompt, ..self }
+    }
+
     /// True where something in the prompts is chosen for each picture anew, or is a comment.
     #[must_use]
     pub fn is_template(&self) -> bool {
@@ -119,6 +139,10 @@ mod tests {
         assert_eq!(alone.recipes, chosen.recipes[4..5]);
         let again = chosen.recipes[0].choose_pictures(Seed(9), &NoWildcards);
         assert_eq!(again.recipes, chosen.recipes[..1], "what was chosen is no template");
+        let (prompt, negative_prompt) = ("# {a|b} // c".to_owned(), "/* {d} */ __e__".to_owned());
+        let made = Recipe { prompt, negative_prompt, ..template.clone() };
+        let again = made.clone().with_words_as_letters().choose_pictures(Seed(9), &NoWildcards).recipes.remove(0);
+        assert_eq!((again.prompt, again.negative_prompt), (made.prompt, made.negative_prompt));
         assert_eq!(Recipe { seed: None, ..template }.choose_pictures(Seed(9), &NoWildcards).recipes[0].seed, Some(Seed(9)));
     }
 

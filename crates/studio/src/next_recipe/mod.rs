@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe};
-use atelier_core::words::Prompt;
 use atelier_language::tr;
 use atelier_library::Builtin;
 
@@ -231,12 +230,7 @@ impl NextRecipe {
     /// Takes a part of a picture's settings over; where it is computed stays as it is. In its words
     /// all is chosen already.
     pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
-        let mut settings = part.select(from);
-        for words in [&mut settings.prompt, &mut settings.negative_prompt].into_iter().flatten() {
-            let letters = Prompt::parse(words).as_letters();
-            *words = letters;
-        }
-        self.apply_settings(&settings);
+        self.apply_settings(&part.select(from).with_words_as_letters());
     }
 
     /// Takes settings over, of a picture or a style.
