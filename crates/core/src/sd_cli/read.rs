@@ -607,7 +607,7 @@ impl Reader {
         let words = self.prompt.clone().unwrap_or_default();
         let (prompt, tags) = take_loras_with_comments(&words);
         if self.prompt.is_some() {
-            let words = Prompt::parse(&prompt);
+            let words = Prompt::parse_chosen(&prompt);
             let joins = self.recipe.may_join_prompts() && words.joined() > 0;
             self.recipe.prompt = if joins { words.with_joins_as_words() } else { prompt };
             if joins {

@@ -603,6 +603,7 @@ fn and_is_a_word_of_sd_cli_and_stays_one_where_prompts_are_joined_here() {
     for files in ["--diffusion-model f.gguf --clip_l l.safetensors --t5xxl t.gguf", "--diffusion-model z.gguf --llm q.gguf"] {
         assert_eq!(read(files), ("SALT AND (PEPPER:1.2), SAND".to_owned(), 0), "{files}");
     }
+    assert_eq!(pasted("sd-cli -m m -p 'a // dog AND cat'").recipe.prompt, "a // dog and cat", "it knows no comments");
 }
 
 proptest! {
