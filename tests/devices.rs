@@ -20,8 +20,8 @@ use atelier_core::recipe::{FileRole, ImageSource, Lora, PlacementText, Recipe, R
 use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, PhaseKind, Task};
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
-use support::{folder, recipe};
-use testkit::tiny;
+use support::{folder, recipe, written};
+use testkit::{families, tiny};
 
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
@@ -305,6 +305,23 @@ fn what_was_copied_is_printed_where_it_is_asked_for_and_a_tiny_autoencoder_is_no
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert_eq!([said.trim_end(), &notes], ["Streaming layers has no effect: the VAE runs as a whole."; 2]);
+}
+
+#[test]
+fn generate_streams_no_vae_whose_picture_is_too_large_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let files = written(families::zimage_with_whole_vae(), &folder("large-vae"));
+    let vae = files.get(FileRole::Vae).unwrap().to_str().unwrap();
+    let of = |card: &str, side: &str| {
+        let (output, notes) = generate_on(home.path(), card, &["--vae", vae, "-W", side, "-H", side, "--stream-layers", "vae"]);
+        (String::from_utf8(output.stderr).unwrap(), notes)
+    };
+    // There is no room for the picture: what is said comes before it.
+    let (said, notes) = of("CARD:0.004", "1024");
+    assert!(notes.contains("Streaming layers has no effect: the VAE runs as a whole."), "{notes} {said}");
+    assert!(!said.contains("vae=CPU"), "{said}");
+    let (said, notes) = of("CARD:4", "64");
+    assert!(!notes.contains("Streaming layers") && said.contains("--params-backend vae=CPU --max-vram CARD=-1"), "{notes} {said}");
 }
 
 #[test]

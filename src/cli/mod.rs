@@ -440,7 +440,7 @@ fn complete_streaming(
     }
     // Where it cannot be resolved, the job says why.
     let Ok(devices) = devices::query(handle, servers, err) else { return job };
-    let whole = whole_modules(recipe);
+    let whole = whole_modules(recipe, handle);
     let with = Placement::parse(&recipe.placement, &devices).ok().and_then(|it| it.with_needs_of_streaming(&devices, whole));
     if let Some(with) = with {
         recipe.placement = with.text();
@@ -453,11 +453,17 @@ fn complete_streaming(
     job
 }
 
-/// Modules of a recipe's files that run as a whole although others of their kind have layers.
-fn whole_modules(recipe: &Recipe) -> ModuleSet {
+/// Modules of a recipe that run as a whole although others of their kind have layers: by the files, and
+/// by an estimate, which knows the picture's size.
+fn whole_modules(recipe: &Recipe, handle: &Handle) -> ModuleSet {
+    if !recipe.placement.stream_layers.contains(Module::Vae) {
+        return ModuleSet::NONE;
+    }
     // Where a file cannot be read, the job says why.
-    let runs_whole = || check_files(&recipe.files, &[]).is_ok_and(|checked| !checked.family.streams_vae(&recipe.files));
-    if recipe.placement.stream_layers.contains(Module::Vae) && runs_whole() { ModuleSet::VAE } else { ModuleSet::NONE }
+    if check_files(&recipe.files, &[]).is_ok_and(|checked| !checked.family.streams_vae(&recipe.files)) {
+        return ModuleSet::VAE;
+    }
+    plan::query_estimate(recipe, handle).map_or(ModuleSet::NONE, |estimate| estimate.needs.whole())
 }
 
 /// Resolves flags with the library that they name.

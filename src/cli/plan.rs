@@ -133,7 +133,8 @@ fn plan_request<'a>(capacities: &'a [DeviceCapacity], estimate: &'a Estimate, pi
     }
 }
 
-fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
+/// The engine's estimate of a recipe, once it has one.
+pub(super) fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
     handle.estimate(recipe.clone())?;
     let deadline = Instant::now() + TIMEOUT;
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
