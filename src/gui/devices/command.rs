@@ -105,7 +105,7 @@ impl FeatureCommand for Command {
             Self::SetModuleBudget(_, Some(_)) => (tr!("devices-set-a-budget"), tr!("devices-limit-the-memory-of-this")),
             Self::SetModuleBudget(_, None) => (tr!("devices-remove-the-budget"), tr!("devices-use-what-its-device")),
             Self::ChangeBackend(..) => (tr!("devices-use-this-backend"), tr!("devices-use-the-same-gpu")),
-            Self::AddNeedsOfStreaming => (tr!("devices-set-up-streaming"), tr!("devices-keep-the-diffusion-weights")),
+            Self::AddNeedsOfStreaming => (tr!("devices-set-up-streaming"), tr!("devices-keep-the-streamed-weights")),
             Self::SetAutomatic(_) => (tr!("devices-place-automatically"), tr!("devices-use-the-fastest-placement")),
             Self::TryPlacements => (tr!("devices-try-them"), tr!("devices-generate-a-picture-with")),
             Self::StopTrials => (tr!("devices-stop-trying"), tr!("devices-stop-now-measured-times")),
