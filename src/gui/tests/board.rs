@@ -570,6 +570,19 @@ fn a_module_whose_weights_wait_in_ram_has_a_budget_of_its_own_in_its_menu() {
 }
 
 #[test]
+fn a_module_budget_without_effect_can_be_removed() {
+    let mut placement = placement_text("all=GPU0");
+    placement.max_vram = "vae=1".into();
+    let settings = Settings { recipe: Recipe { placement, ..recipe() }, ..Settings::default() };
+    let mut studio = open_board_with(settings, machine(), 5);
+    assert!(studio.sees("The budget of the VAE has no effect: it runs as a whole."));
+    studio.click("Placement of the VAE");
+    studio.click("Remove the budget of the VAE");
+    studio.settle();
+    assert_eq!(studio.text().2, "");
+}
+
+#[test]
 fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_again() {
     let mut studio = open_board(5);
     let (job, ..) = studio.generate();

@@ -16,7 +16,7 @@ use crate::gui::widgets::{bare_icon, command_control, number_field};
 use crate::gui::{icons, theme};
 use atelier_core::device::Device;
 use atelier_core::format::{GIB, memory_size};
-use atelier_core::placement::{Module, WeightLocation};
+use atelier_core::placement::{DeviceCapacity, Module, WeightLocation};
 use atelier_language::tr;
 
 /// Step of an arrow key for a budget, in GiB: without and with Shift.
@@ -118,20 +118,25 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
     });
 }
 
-/// Draws the budget that a module has alone, where its weights wait in RAM and can be streamed.
+/// Draws the budget that a module has alone, where its weights wait in RAM and can be streamed. One
+/// without effect is there to be removed.
 pub(crate) fn module_budget(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module) {
     let palette = theme::palette(ui);
     let Some(placement) = &board.placement else { return };
     let assignment = placement.assignment(module);
-    let WeightLocation::Device(location) = &assignment.weights else { return };
-    let (Some(run), Some(location)) = (board.capacity(&assignment.runs_on), board.capacity(location)) else { return };
+    let Some(run) = board.capacity(&assignment.runs_on) else { return };
+    let own = placement.budgets.modules().get(&module).copied();
     let has_layers = module.has_layers() && !board.whole.contains(module) && placement.stream_layers.cuts(module);
-    if !has_layers || run.is_ram() || !location.is_ram() {
+    let waits_in_ram = match &assignment.weights {
+        WeightLocation::Device(name) => board.capacity(name).is_some_and(DeviceCapacity::is_ram),
+        WeightLocation::Disk => false,
+    };
+    if own.is_none() && (!has_layers || run.is_ram() || !waits_in_ram) {
         return;
     }
     ui.horizontal(|ui| {
         ui.label(small(tr!("devices-budget"), palette.weak));
-        if let Some(before) = placement.budgets.modules().get(&module).copied() {
+        if let Some(before) = own {
             let (number, changed) = number(ui, before, before.min(0.1), run.device.memory_total_bytes);
             let set = Command::SetModuleBudget(module, Some(0.0));
             number.on_hover_text(set.tooltip()).accessible_name(tr!("devices-budget-of-the", noun = module.noun()));
