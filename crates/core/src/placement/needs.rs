@@ -45,8 +45,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The VAE, where nothing of it can be streamed: it is a tiny one, or the picture is so large that
-    /// pieces take more memory than the whole.
+    /// The VAE, where nothing of it can be streamed: it is a tiny one, the picture is so large that
+    /// pieces take more memory than the whole, or no device here cuts graphs.
     #[must_use]
     pub fn whole(&self) -> ModuleSet {
         let runs_whole = self.modules.get(&Module::Vae).is_some_and(|vae| vae.least_bytes.is_none());

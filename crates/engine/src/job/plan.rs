@@ -232,8 +232,8 @@ pub(super) fn prepare(
 
     let devices = devices::list();
     let placement = placement?;
-    let uncut = whole_modules(engine, &recipe, family, &placement, &devices);
-    notes.extend(placement.notes(&recipe.files, &devices, uncut).into_iter().map(PictureNote::changed));
+    let run_whole = whole_modules(engine, &recipe, family, &placement, &devices);
+    notes.extend(placement.notes(&recipe.files, &devices, run_whole).into_iter().map(PictureNote::changed));
     if leave_out_flash_attention(&mut recipe, &placement.placement) {
         let why = tr!("engine-flash-attention-is-off");
         notes.push(PictureNote::of_change(Change::FlashAttentionOff, why));
