@@ -291,8 +291,8 @@ mod tests {
         let prompt = "a lake # ink <lora:ink:0.5> é\n// <lora:oil:1>, /* <lora:\n:1> */ still <lora:z:1>";
         assert_eq!(take_loras(prompt).0, prompt.strip_suffix(" <lora:z:1>").unwrap());
         let (left, tags) = take_loras_with_comments(prompt);
-        assert_eq!(left, "a lake # ink é\n//, /* <lora:\n:1> */ still");
-        assert_eq!(tags.iter().map(|tag| tag.name.as_str()).collect::<Vec<_>>(), ["ink", "oil", "z"]);
+        assert_eq!(left, "a lake # ink é\n//, /* */ still");
+        assert_eq!(tags.iter().map(|tag| tag.name.as_str()).collect::<Vec<_>>(), ["ink", "oil", "\n", "z"], "no line ends within a tag");
         let (left, tags) = take_loras_with_comments("// [<lora:ink:1>::5] lake /* [a <lora:oil:1>:b:0.5] */");
         assert_eq!(left, "// lake /* [a:b:0.5] */");
         let acts = tags.iter().map(|tag| tag.lora("x".into(), 20).steps(20));
