@@ -121,9 +121,9 @@ mod tests {
     }
 
     /// Tells that the work it is in has ended.
-    struct Told(UnboundedSender<&'static str>);
+    struct DropSignal(UnboundedSender<&'static str>);
 
-    impl Drop for Told {
+    impl Drop for DropSignal {
         fn drop(&mut self) {
             let _ = self.0.send("ended");
         }
@@ -140,7 +140,7 @@ mod tests {
             .route(
                 "/events",
                 get(move || async move {
-                    let work_ends = Told(tell);
+                    let work_ends = DropSignal(tell);
                     stream(None, |events| async move {
                         let _work_ends = work_ends;
                         events.send(Some("step"), &json!({"step": 1})).await;
