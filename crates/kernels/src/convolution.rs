@@ -7,6 +7,7 @@ use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, PANELS_MAX};
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Left, Right, Target, Thread, panels};
 use crate::lines::{LINE_DEPTH_WORDS, LineBlock, packs_lines};
+use crate::packed_weights::Form;
 use crate::rows::Rows;
 use crate::table::Kernels;
 pub use crate::window::Shape;
@@ -27,6 +28,27 @@ pub struct Convolution<'a> {
     pub out: *mut f32,
     /// Applied to the sums; its constants belong to the output channels.
     pub epilogue: Epilogue,
+}
+
+impl Convolution<'_> {
+    /// Bytes of its weights as they are packed, by all threads together; 0 where they are
+    /// transformed. Reads none of them, so channels without weights count.
+    #[must_use]
+    pub fn packed_bytes(&self, kernels: &Kernels) -> usize {
+        let shape = flat(self.shape);
+        let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
+        if winograd::kernels_for(kernels, &shape, &self.weights, channels, out_channels).is_some() {
+            return 0;
+        }
+        let (depth, depth_block) = if packs_lines(&shape) {
+            let lines = Lines { image: self.image, shape: &shape, channels };
+            (lines.depth(kernels), lines.depth_block(kernels))
+        } else {
+            let window = Window { image: self.image, shape: &shape };
+            (channels * shape.kernel.0 * shape.kernel.1, window.depth_block(kernels))
+        };
+        4 * shape.groups * gemm::whole_left_words(kernels, out_channels, depth.div_ceil(depth_block))
+    }
 }
 
 /// Computes one thread's part of a convolution. The image's last channels are not read where all
@@ -66,7 +88,7 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             let target = Target { out, stride: pixels, rows, columns, accumulate: false, epilogue, constants_of: Axis::Rows };
             if packs_lines(&shape) {
                 let lines = Lines { image: window.image, shape: &shape, channels };
-                let depth = channels.next_multiple_of(channels_of_word(kernels)) * lines.window();
+                let depth = lines.depth(kernels);
                 if kernels.pairs {
                     let weights = PairedWeights { rows: weights, window: lines.window(), channels };
                     gemm::multiply(kernels, &weights, &lines, depth, &target);
@@ -176,6 +198,11 @@ impl Lines<'_> {
     const fn window(&self) -> usize {
         self.shape.kernel.0 * self.shape.kernel.1
     }
+
+    /// Values of depth: whole words.
+    const fn depth(&self, kernels: &Kernels) -> usize {
+        self.channels.next_multiple_of(channels_of_word(kernels)) * self.window()
+    }
 }
 
 /// Channels that a word of packed lines holds.
@@ -222,6 +249,10 @@ struct PairedWeights {
 }
 
 impl Left for PairedWeights {
+    fn stored(&self) -> (&Rows, Form) {
+        (&self.rows, Form::PairedRows { window: self.window, channels: self.channels })
+    }
+
     unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
         // Rows of the window are read in whole vectors.
         let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];

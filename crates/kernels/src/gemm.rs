@@ -39,6 +39,8 @@ use std::ops::Range;
 
 use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, LEFT_STRIDE, TILE_SIDE, TILE_VALUES_MAX};
 use crate::epilogue::{Axis, Epilogue, Part};
+use crate::packed_weights::{Block, Form, Key, Stored, address_of};
+use crate::rows::Rows;
 use crate::scratch;
 use crate::table::{Kernels, Tile};
 
@@ -52,6 +54,9 @@ const WHOLE_LEFT_MAX: usize = 2 << 20;
 
 /// The factor A, of which each value is broadcast.
 pub(crate) trait Left {
+    /// Its rows as they are stored, of which packed ones may be kept, and how they are packed.
+    fn stored(&self) -> (&Rows, Form);
+
     /// Packs the values `depth` of `rows`, row by row, `stride` words apart.
     ///
     /// # Safety
@@ -61,6 +66,11 @@ pub(crate) trait Left {
 
 /// The factor B, of which neighbours in a row are a vector.
 pub(crate) trait Right {
+    /// Its columns where each is a stored row, of which packed ones may be kept.
+    fn stored(&self) -> Option<&Rows> {
+        None
+    }
+
     /// Values of depth of a block.
     fn depth_block(&self, kernels: &Kernels) -> usize {
         if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS }
@@ -131,12 +141,27 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     let depth_block = right.depth_block(kernels);
     let depth_blocks = depth.div_ceil(depth_block);
     let left_rows = target.rows.len().next_multiple_of(kernels.tile_rows);
-    let whole_left = depth_blocks * left_rows * LEFT_STRIDE;
-    let is_kept = target.columns.len() > block_columns && whole_left <= WHOLE_LEFT_MAX;
-    let left_words = if is_kept { whole_left } else { ROW_BLOCK * LEFT_STRIDE };
-    let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + left_words);
+    let whole_left = whole_left_words(kernels, target.rows.len(), depth_blocks);
+    let key = |weights: &Rows, form, rows: &Range<usize>| Key {
+        kernels: address_of(kernels),
+        weights: Stored::of(weights),
+        form,
+        rows: rows.clone(),
+        depth: [depth, depth_block],
+    };
+    let (stored_left, left_form) = left.stored();
+    let kept_left = Block::find(whole_left, key(stored_left, left_form, &target.rows));
+    let kept_right = right.stored().map_or(Block::Scratch, |rows| {
+        let words = whole_right_words(kernels, target.columns.len(), depth_blocks);
+        Block::find(words, key(rows, Form::Panels, &target.columns))
+    });
+    // Packed once for all columns.
+    let is_whole_left = kept_left.words().is_some() || (target.columns.len() > block_columns && whole_left <= WHOLE_LEFT_MAX);
+    let left_words = if is_whole_left { whole_left } else { ROW_BLOCK * LEFT_STRIDE };
+    let scratch_left_words = if kept_left.words().is_some() { 0 } else { left_words };
+    let scratch_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + scratch_left_words);
     // SAFETY: the scratch holds both blocks.
-    let packed_left = unsafe { packed_right.add(block_columns * DEPTH_WORDS) };
+    let packed_left = kept_left.words().unwrap_or_else(|| unsafe { scratch_right.add(block_columns * DEPTH_WORDS) });
     if depth == 0 && !target.accumulate {
         for row in target.rows.clone() {
             // SAFETY: part of the target.
@@ -151,19 +176,27 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
             let is_last = depth_first + depth_block >= depth;
             let depth = depth_first..depth.min(depth_first + depth_block);
             let words = packed_words(kernels, depth.len());
-            // SAFETY: the scratch holds a block.
-            unsafe {
-                right.pack_block(kernels, &columns, &depth, packed_right);
-                fill_right(kernels, columns.len(), depth.len(), packed_right);
+            let packed_right = kept_right.words().map_or(scratch_right, |words| {
+                let before = (first - target.columns.start) * depth_blocks + depth_index * columns.len().next_multiple_of(kernels.lanes);
+                // SAFETY: there is a block for each of these columns and of depth.
+                unsafe { words.add(before * DEPTH_WORDS) }
+            });
+            if !matches!(kept_right, Block::Kept(_)) {
+                // SAFETY: there is room for a block, which nobody else has.
+                unsafe {
+                    right.pack_block(kernels, &columns, &depth, packed_right);
+                    fill_right(kernels, columns.len(), depth.len(), packed_right);
+                }
             }
             for row in target.rows.clone().step_by(ROW_BLOCK) {
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
-                let before = if is_kept { depth_index * left_rows + row - target.rows.start } else { 0 };
-                // SAFETY: the scratch has a row of LEFT_STRIDE words for each, of every block of
-                // depth where they are kept.
+                let before = if is_whole_left { depth_index * left_rows + row - target.rows.start } else { 0 };
+                // SAFETY: there is a row of LEFT_STRIDE words for each, of every block of depth
+                // where all are packed.
                 let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
-                if !is_kept || first == target.columns.start {
-                    // SAFETY: see above.
+                let is_packed = matches!(kept_left, Block::Kept(_)) || (is_whole_left && first > target.columns.start);
+                if !is_packed {
+                    // SAFETY: see above; nobody else has it.
                     unsafe { pack_left(kernels, left, &rows, &depth, packed_left) };
                 }
                 if let Some(registers) = &kernels.registers {
@@ -202,6 +235,21 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
             }
         }
     }
+    // What has no columns, or no rows, was not packed.
+    if !target.columns.is_empty() {
+        kept_left.finish();
+    }
+    kept_right.finish();
+}
+
+/// Words of all of a packed factor A.
+pub(crate) const fn whole_left_words(kernels: &Kernels, rows: usize, depth_blocks: usize) -> usize {
+    depth_blocks * rows.next_multiple_of(kernels.tile_rows) * LEFT_STRIDE
+}
+
+/// Words of all of a packed factor B.
+pub(crate) const fn whole_right_words(kernels: &Kernels, columns: usize, depth_blocks: usize) -> usize {
+    depth_blocks * columns.next_multiple_of(kernels.lanes) * DEPTH_WORDS
 }
 
 /// Words of so many values in a packed block: with tiles, whole ones.

@@ -5,6 +5,7 @@
 //!   documentation says how it blocks and why) with different factors; `winograd` makes
 //!   convolutions of 3 x 3 cheaper before they are one. [`planes`] has what only waits for memory.
 //! - [`int8`] multiplies weights of the usual quantised forms in eight bits.
+//! - [`packed_weights`] keeps what products and convolutions pack of weights that are used again.
 //! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a
 //!   register. The loops above it are written once and compiled for each (`entry`, `table`), and
 //!   chosen at run time: one program serves every processor.
@@ -29,6 +30,7 @@ pub mod int8;
 mod lines;
 mod maker;
 mod pack;
+pub mod packed_weights;
 pub mod planes;
 pub mod product;
 mod rows;

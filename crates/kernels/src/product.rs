@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::blocks::{DEPTH_MAX, PANEL_MAX};
 use crate::epilogue::{Axis, Epilogue};
 use crate::gemm::{self, Left, Right, Target, Thread};
+use crate::packed_weights::Form;
 use crate::rows::{Rows, Values};
 use crate::table::Kernels;
 
@@ -42,7 +43,20 @@ pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
     unsafe { gemm::multiply(kernels, &activations, &Transposed(weights), depth, &target) };
 }
 
+impl Product {
+    /// Bytes of its weights as they are packed, by all threads together.
+    #[must_use]
+    pub fn packed_bytes(&self, kernels: &Kernels) -> usize {
+        let depth_blocks = self.depth.div_ceil(Transposed(self.weights).depth_block(kernels));
+        4 * gemm::whole_right_words(kernels, self.features, depth_blocks)
+    }
+}
+
 impl Left for Rows {
+    fn stored(&self) -> (&Rows, Form) {
+        (self, Form::Rows)
+    }
+
     unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
         // SAFETY: as the caller promises.
         unsafe { Rows::pack(self, kernels, rows, depth, to, stride) };
@@ -53,6 +67,10 @@ impl Left for Rows {
 pub(crate) struct Transposed(pub(crate) Rows);
 
 impl Right for Transposed {
+    fn stored(&self) -> Option<&Rows> {
+        Some(&self.0)
+    }
+
     unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
         // SAFETY: as the caller promises.
         unsafe { gemm::pack_panels(kernels, columns, to, |panel, vectors, to| self.pack(kernels, panel, vectors, depth.clone(), to)) };

@@ -18,20 +18,32 @@ static UNUSED: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 #[derive(Clone, Copy, Debug)]
 pub struct NoMemory;
 
-struct Buffer {
+/// Uninitialised memory, aligned to a cache line.
+pub(crate) struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: a buffer belongs to whoever holds the value.
 unsafe impl Send for Buffer {}
+// SAFETY: nobody writes to what several threads hold.
+unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    fn new(bytes: usize) -> Self {
-        let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGN) else { resume_unwind(Box::new(NoMemory)) };
+    /// `None` without memory.
+    pub(crate) fn allocate(bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN).ok()?;
         // SAFETY: the layout has at least one byte.
-        let Some(start) = NonNull::new(unsafe { alloc(layout) }) else { resume_unwind(Box::new(NoMemory)) };
-        Self { start, layout }
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        Some(Self { start, layout })
+    }
+
+    fn new(bytes: usize) -> Self {
+        Self::allocate(bytes).unwrap_or_else(|| resume_unwind(Box::new(NoMemory)))
+    }
+
+    pub(crate) const fn words(&self) -> *mut u32 {
+        self.start.as_ptr().cast()
     }
 
     /// One of at least `bytes` bytes: an unused one where there is one.
@@ -72,7 +84,7 @@ pub(crate) fn words(key: &'static LocalKey<Scratch>, words: usize) -> *mut u32 {
             *kept = None;
             *kept = Some(Buffer::take(bytes));
         }
-        kept.as_ref().map_or(std::ptr::null_mut(), |buffer| buffer.start.as_ptr()).cast()
+        kept.as_ref().map_or(std::ptr::null_mut(), Buffer::words)
     })
 }
 

@@ -9,6 +9,7 @@ use super::*;
 use crate::attention::{Attention, attend};
 use crate::blocks::DEPTH_WORDS;
 use crate::convolution::{Convolution, Shape, convolve};
+use crate::packed_weights::{forget, keep, total_bytes};
 use crate::product::{Product, multiply};
 use crate::{Epilogue, Level, Rows, Thread, Values, scratch};
 
@@ -187,11 +188,15 @@ fn rows(values: &[f32], depth: usize) -> Rows {
 }
 
 /// A product of matrices of f32, by some threads one after the other.
-fn product(kernels: &Kernels, [tokens, features, depth]: [usize; 3], threads: usize) -> Vec<f32> {
-    let (weights, activations) = (numbers(features * depth, 0), numbers(tokens * depth, 1_000_003));
+fn product(kernels: &Kernels, shape: [usize; 3], threads: usize) -> Vec<f32> {
+    product_of(kernels, shape, threads, &numbers(shape[1] * shape[2], 0))
+}
+
+fn product_of(kernels: &Kernels, [tokens, features, depth]: [usize; 3], threads: usize, weights: &[f32]) -> Vec<f32> {
+    let activations = numbers(tokens * depth, 1_000_003);
     let mut out = vec![f32::NAN; tokens * (features + 1)];
     let product = Product {
-        weights: rows(&weights, depth),
+        weights: rows(weights, depth),
         activations: rows(&activations, depth),
         out: out.as_mut_ptr(),
         out_stride: features + 1,
@@ -244,6 +249,26 @@ fn blocked_products_by_assembly_are_those_without_tiles() {
             compare(kernels, &plain_pairs::KERNELS, shape);
             assert!(are_released(), "a thread keeps no configuration");
         }
+    }
+}
+
+/// Rows, columns and depth beyond whole tiles. Weights that change unseen show that the kept tiles
+/// are multiplied.
+#[test]
+fn kept_tiles_give_the_same_bytes() {
+    let plain = [(&PLAIN, [40, 200, 1100]), (&PLAIN, [200, 40, 530])];
+    let by_assembly = trapped().map(|kernels| [(kernels, [33, 49, 65]), (kernels, [50, 30, 530])]);
+    for (kernels, shape) in plain.into_iter().chain(by_assembly.into_iter().flatten()) {
+        let mut weights = numbers(shape[1] * shape[2], 0);
+        let wanted = product(kernels, shape, 3);
+        let (start, bytes) = (weights.as_ptr().cast(), 4 * weights.len());
+        keep(start, bytes, bytes, usize::MAX);
+        assert_eq!(product_of(kernels, shape, 3, &weights), wanted, "{shape:?}");
+        weights.fill(0.0);
+        assert_eq!(product_of(kernels, shape, 3, &weights), wanted, "{shape:?}");
+        assert!(total_bytes() > 0);
+        forget(start, bytes);
+        assert!(product_of(kernels, shape, 3, &weights).iter().all(|sum| *sum == 0.0));
     }
 }
 
