@@ -13,6 +13,9 @@ use atelier_core::recipe::Recipe;
 /// Environment variable with the arithmetic, as [`CpuMath::name`] writes it: for tests, and for
 /// programs that are started without flags.
 const VARIABLE: &str = "ATELIER_CPU_MATH";
+/// Environment variable with 1 where packed weights are kept from step to step whatever the
+/// processor, and 0 where they never are: to measure what they gain.
+const PACKED_VARIABLE: &str = "ATELIER_KEEP_PACKED";
 
 #[derive(Clone, Copy)]
 struct Chosen {
@@ -39,7 +42,11 @@ fn choose(wanted: Option<CpuMath>) -> Chosen {
     *chosen.get_or_insert_with(|| {
         let variable = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
         let wanted = wanted.or(variable);
-        Chosen { math: ffi::set_cpu_math(wanted, processor()), is_asked: wanted.is_some() }
+        let math = ffi::set_cpu_math(wanted, processor());
+        if let Ok(keeps) = std::env::var(PACKED_VARIABLE) {
+            ffi::set_keeps_packed(keeps == "1");
+        }
+        Chosen { math, is_asked: wanted.is_some() }
     })
 }
 

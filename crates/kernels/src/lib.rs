@@ -103,6 +103,13 @@ impl Level {
         matches!(self, Self::Avx512Bf16 | Self::AmxBf16)
     }
 
+    /// Products are so quick that packing weights takes about as long: packed ones are worth memory
+    /// of their own ([`packed_weights`]).
+    #[must_use]
+    pub const fn keeps_packed(self) -> bool {
+        matches!(self, Self::AmxBf16)
+    }
+
     /// The level's functions; `None` where this processor lacks it.
     #[must_use]
     pub fn kernels(self) -> Option<&'static Kernels> {

@@ -40,6 +40,7 @@ fn module_needs(weights: u64, phase: placement::Phase, compute: u64, can_be_cut:
         lora_bytes: 0,
         compute_bytes: [(phase, tenths(compute))].into(),
         least_bytes: can_be_cut.then(|| tenths(weights) / 10),
+        packed_bytes: 0,
     }
 }
 

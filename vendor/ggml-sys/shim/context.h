@@ -65,6 +65,8 @@ struct atelier_context {
     // Of an estimator; shared with its buffers.
     std::shared_ptr<atelier::DryRun> dry_run;
     std::shared_ptr<atelier::CachingConditioner> conditioner;
+    // See atelier_limits.
+    uint64_t packed_bytes = 0;
     // Created at the first adaptive preview; measures the duration of decoding.
     std::shared_ptr<atelier::AdaptivePreview> adaptive_preview;
     atelier::EncodedImages encoded_images;
@@ -125,7 +127,8 @@ struct atelier_context {
         }
     }
 
-    void set_limits(const atelier_limits& limits) const {
+    void set_limits(const atelier_limits& limits) {
+        packed_bytes            = limits.packed_bytes;
         StableDiffusionGGML* it = sd->sd;
         const auto set = [&](GGMLRunner* runner, int module, SDBackendModule of_engine) {
             const uint64_t bytes = limits.bytes[module];

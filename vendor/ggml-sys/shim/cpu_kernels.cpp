@@ -17,6 +17,7 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "job.h"
+#include "packed_weights.h"
 #include "shim.h"
 #include "traits.h"
 #include "vec.h"
@@ -87,24 +88,35 @@ bool are_columns_of_one(const ggml_tensor* weights, const ggml_tensor* activatio
     return activations->ne[1] == 1 && activations->ne[3] == 1 && weights->ne[2] == 1 && weights->ne[3] == 1;
 }
 
+bool is_folded_product(const ggml_tensor* out) {
+    return are_columns_of_one(out->src[0], out->src[1]) && ggml_is_contiguous(out);
+}
+
+// The sizes of a product, and its weights; false where the kernels do not compute it.
+bool product_of(const ggml_tensor* out, atelier_product* product) {
+    const ggml_tensor* weights     = out->src[0];
+    const ggml_tensor* activations = out->src[1];
+    const int64_t tokens           = is_folded_product(out) ? activations->ne[2] : activations->ne[1];
+    if (tokens < MIN_TOKENS || !has_f32_rows(activations) || !has_f32_rows(out) || out->nb[1] % sizeof(float) != 0 ||
+        ggml_get_op_params_i32(out, 1) == GGML_HINT_SRC0_IS_HADAMARD || !rows_of(weights, 0, &product->weights)) {
+        return false;
+    }
+    product->out_stride = out->nb[1] / sizeof(float);
+    product->tokens     = tokens;
+    product->features   = weights->ne[1];
+    product->depth      = weights->ne[0];
+    // ggml's own product says what it lacks.
+    return activations->ne[2] >= weights->ne[2] && activations->ne[3] >= weights->ne[3];
+}
+
 bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
     const ggml_tensor* weights     = out->src[0];
     const ggml_tensor* activations = out->src[1];
     atelier_product product        = {};
-    const bool is_folded           = are_columns_of_one(weights, activations) && ggml_is_contiguous(out);
-    const int64_t tokens           = is_folded ? activations->ne[2] : activations->ne[1];
-    if (tokens < MIN_TOKENS || !has_f32_rows(activations) || !has_f32_rows(out) || out->nb[1] % sizeof(float) != 0 ||
-        ggml_get_op_params_i32(out, 1) == GGML_HINT_SRC0_IS_HADAMARD || !rows_of(weights, 0, &product.weights)) {
+    const bool is_folded           = is_folded_product(out);
+    if (!product_of(out, &product)) {
         return false;
     }
-    // ggml's own product says what it lacks.
-    if (activations->ne[2] < weights->ne[2] || activations->ne[3] < weights->ne[3]) {
-        return false;
-    }
-    product.out_stride = out->nb[1] / sizeof(float);
-    product.tokens     = tokens;
-    product.features   = weights->ne[1];
-    product.depth      = weights->ne[0];
     for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
         for (int64_t i2 = 0; i2 < (is_folded ? 1 : out->ne[2]); ++i2) {
             const int64_t w2 = i2 / (activations->ne[2] / weights->ne[2]);
@@ -154,12 +166,10 @@ bool is_without_weights(const ggml_tensor* convolution) {
     return std::all_of(values, values + count, is_zero);
 }
 
-bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
-    const ggml_tensor* weights = out->src[0];
-    const ggml_tensor* image   = out->src[1];
-    if (!is_known_convolution(out)) {
-        return false;
-    }
+// The sizes of a known convolution, and its weights.
+atelier_convolution convolution_of(const ggml_tensor* out) {
+    const ggml_tensor* weights      = out->src[0];
+    const ggml_tensor* image        = out->src[1];
     atelier_convolution convolution = {};
     rows_of(weights, 0, &convolution.weights);
     const int32_t* sizes       = out->op_params;
@@ -175,6 +185,15 @@ bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
         convolution.dilation[axis] = sizes[4 + axis];
         convolution.out_size[axis] = out->ne[axis];
     }
+    return convolution;
+}
+
+bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
+    const ggml_tensor* image = out->src[1];
+    if (!is_known_convolution(out)) {
+        return false;
+    }
+    atelier_convolution convolution = convolution_of(out);
     for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
         convolution.image    = floats_at(image, 0, 0, i3);
         convolution.out      = floats_at(out, 0, 0, i3);
@@ -616,6 +635,48 @@ int format_of(ggml_type type) {
         case GGML_TYPE_Q4_K: return ATELIER_FORMAT_Q4_K;
         default: return ATELIER_FORMAT_OTHER;
     }
+}
+
+uint64_t packed_bytes(const ggml_tensor* node) {
+    const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
+    if (kernels == nullptr) {
+        return 0;
+    }
+    if (node->op == GGML_OP_CONV_2D && is_known_convolution(node)) {
+        const atelier_convolution convolution = convolution_of(node);
+        return kernels->packed_convolution_bytes(&convolution);
+    }
+    atelier_product product = {};
+    if (node->op != GGML_OP_MUL_MAT || !product_of(node, &product)) {
+        return 0;
+    }
+    // Each matrix of weights is packed by itself.
+    return kernels->packed_product_bytes(&product) * static_cast<uint64_t>(node->src[0]->ne[2] * node->src[0]->ne[3]);
+}
+
+WeightMemory weight_memory(ggml_backend_buffer_t buffer) {
+    // A buffer of several has no memory of its own.
+    const bool is_ram = buffer != nullptr && ggml_backend_buffer_is_host(buffer) && buffer->iface.get_base != nullptr;
+    return is_ram ? WeightMemory{ggml_backend_buffer_get_base(buffer), ggml_backend_buffer_get_size(buffer)} : WeightMemory{};
+}
+
+void keep_packed(const WeightMemory& memory, const void* owner, uint64_t limit) {
+    const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
+    if (kernels != nullptr && memory.bytes > 0) {
+        kernels->keep_packed(memory.start, memory.bytes, reinterpret_cast<size_t>(owner), limit);
+    }
+}
+
+void forget_packed(const WeightMemory& memory) {
+    const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
+    if (kernels != nullptr && memory.bytes > 0) {
+        kernels->forget_packed(memory.start, memory.bytes);
+    }
+}
+
+uint64_t packed_total() {
+    const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
+    return kernels == nullptr ? 0 : kernels->packed_total();
 }
 
 void hook_cpu_operations() {

@@ -10,11 +10,13 @@
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <numeric>
 
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
 #include "ggml.h"
 #include "job.h"
+#include "packed_weights.h"
 
 namespace atelier {
 
@@ -301,7 +303,24 @@ void DryRun::record_graph(ggml_backend_dev_t device, const ggml_cgraph* graph) {
     if (!job->is_merging()) {
         work_[{job->module(), job->phase()}].add_graph(graph);
     }
+    if (!job->is_merging() && job->phase() == ATELIER_PHASE_DENOISING && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU) {
+        note_packed(graph);
+    }
     update_estimate(job->module());
+}
+
+void DryRun::note_packed(const ggml_cgraph* graph) {
+    for (int i = 0; i < graph->n_nodes; ++i) {
+        const ggml_tensor* weights = graph->nodes[i]->src[0];
+        if (weights == nullptr || (graph->nodes[i]->flags & GGML_TENSOR_FLAG_COMPUTE) == 0) {
+            continue;
+        }
+        const ggml_tensor* whole = weights->view_src == nullptr ? weights : weights->view_src;
+        const bool is_weight     = whole->op == GGML_OP_NONE && module_of(ggml_get_name(whole)) == ATELIER_MODULE_DIFFUSION;
+        if (is_weight && packed_bytes_.count(weights->data) == 0) {
+            packed_bytes_[weights->data] = packed_bytes(graph->nodes[i]);
+        }
+    }
 }
 
 void DryRun::record_input(uint64_t bytes) {
@@ -350,6 +369,7 @@ void DryRun::begin_image() {
     estimates_.clear();
     running_modules_.clear();
     work_.clear();
+    packed_bytes_.clear();
 }
 
 std::vector<atelier_module_estimate> DryRun::module_estimates() const {
@@ -361,6 +381,10 @@ std::vector<atelier_module_estimate> DryRun::module_estimates() const {
             list.back().graphs       = static_cast<int>(work->second.graphs());
             list.back().input_bytes  = work->second.input_bytes();
             list.back().output_bytes = work->second.output_bytes();
+        }
+        if (key == std::make_pair<int, int>(ATELIER_MODULE_DIFFUSION, ATELIER_PHASE_DENOISING)) {
+            const auto add            = [](uint64_t sum, const auto& it) { return sum + it.second; };
+            list.back().packed_bytes = std::accumulate(packed_bytes_.begin(), packed_bytes_.end(), uint64_t(0), add);
         }
     }
     return list;

@@ -53,6 +53,9 @@ private:
         int phase                   = 0;
     };
 
+    // Notes the packed weights that the processor would keep of a graph of the steps.
+    void note_packed(const ggml_cgraph* graph);
+
     // Raises a module's peaks to what it has allocated on the device where it runs.
     void update_estimate(int module);
 
@@ -60,6 +63,7 @@ private:
     std::map<int, RunningModule> running_modules_;                      // by module
     std::map<std::pair<int, int>, atelier_module_estimate> estimates_;  // by module and phase
     std::map<std::pair<int, int>, GraphWork> work_;                     // by module and phase
+    std::map<const void*, uint64_t> packed_bytes_;                      // of the steps' weights, by address
 };
 
 // A backend without memory and computation that has the properties of `device`.

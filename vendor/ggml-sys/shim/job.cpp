@@ -176,6 +176,7 @@ bool Job::is_cancelled_for(int64_t time_us) const {
 }
 
 void Job::enter_phase(atelier_phase phase) {
+    forget_packed();
     phase_ = phase;
     if (phase == ATELIER_PHASE_DENOISING) {
         steps_done_     = -1;
@@ -184,6 +185,25 @@ void Job::enter_phase(atelier_phase phase) {
     }
     if (callbacks_.phase != nullptr) {
         callbacks_.phase(callbacks_.user, phase);
+    }
+}
+
+void Job::keep_packed(ggml_backend_buffer* buffer) {
+    const WeightMemory memory = weight_memory(buffer);
+    const auto is_same        = [&](const WeightMemory& it) { return it.start == memory.start && it.bytes == memory.bytes; };
+    if (memory.bytes > 0 && std::none_of(packed_memory_.begin(), packed_memory_.end(), is_same)) {
+        atelier::keep_packed(memory, this, packed_limit_);
+        packed_memory_.push_back(memory);
+    }
+}
+
+void Job::forget_packed() {
+    if (packed_memory_.empty()) {
+        return;
+    }
+    record_peaks();
+    for (const WeightMemory& memory : std::exchange(packed_memory_, {})) {
+        atelier::forget_packed(memory);
     }
 }
 
@@ -358,6 +378,22 @@ void* atelier_job_current(void) {
 void atelier_job_attach_thread(void* job) {
     atelier::job_of_thread = static_cast<Job*>(job);
     atelier::may_throw     = true;
+}
+
+bool atelier_job_keeps_packed(void) {
+    const atelier::Job* job = atelier::current_job();
+    return job != nullptr && job->keeps_packed();
+}
+
+void atelier_job_keep_packed(ggml_backend_buffer_t buffer, const char* tensor_name) {
+    atelier::Job* job = atelier::current_job();
+    if (job != nullptr && atelier::module_of(tensor_name) == ATELIER_MODULE_DIFFUSION) {
+        job->keep_packed(buffer);
+    }
+}
+
+void atelier_forget_packed(ggml_backend_buffer_t buffer) {
+    atelier::forget_packed(atelier::weight_memory(buffer));
 }
 
 bool atelier_job_should_stop(void* job) {

@@ -8,12 +8,15 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dry_run.h"
 #include "memory_tracker.h"
+#include "packed_weights.h"
 #include "prefetch.h"
 #include "shim.h"
 
+struct ggml_backend_buffer;
 struct ggml_cgraph;
 
 namespace atelier {
@@ -36,6 +39,9 @@ public:
     // With `dry_run`, the job is an estimate: its backends are those of dry_run_backend.
     explicit Job(const atelier_callbacks& callbacks, std::shared_ptr<DryRun> dry_run = nullptr)
         : callbacks_(callbacks), dry_run_(std::move(dry_run)) {}
+    ~Job() { forget_packed(); }
+    Job(const Job&)            = delete;
+    Job& operator=(const Job&) = delete;
 
     const std::shared_ptr<DryRun>& dry_run() const { return dry_run_; }
     atelier_phase phase() const { return phase_; }
@@ -133,7 +139,14 @@ public:
 
     void begin_graph(int nodes);
 
+    // Bytes of packed weights that may be kept while steps are computed; 0: none are.
+    void set_packed_limit(uint64_t bytes) { packed_limit_ = bytes; }
+    bool keeps_packed() const { return packed_limit_ > 0 && phase_ == ATELIER_PHASE_DENOISING; }
+    void keep_packed(ggml_backend_buffer* buffer);
+
 private:
+    void forget_packed();
+
     void report_step(float fraction);
     void set_engine_preview(int step) const;
 
@@ -174,6 +187,9 @@ private:
     const atelier_adapter_names* adapters_ = nullptr;
     size_t adapter_count_          = 0;
     std::atomic<bool> is_merging_{false};
+    uint64_t packed_limit_ = 0;
+    // Packed weights in it are kept. Buffers may be freed before the job ends.
+    std::vector<WeightMemory> packed_memory_;
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

@@ -10,6 +10,7 @@
 #include "dry_run.h"
 #include "ggml-backend-impl.h"
 #include "job.h"
+#include "packed_weights.h"
 
 namespace atelier {
 
@@ -86,20 +87,24 @@ void record_free(ggml_backend_buffer_t buffer) {
     }
 }
 
+bool is_cpu(const std::string& device) {
+    ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+    return cpu != nullptr && ggml_backend_dev_name(cpu) == device;
+}
+
 }  // namespace
 
 void raise_peaks(int phase, PeakBytes& peaks) {
+    const uint64_t packed = packed_total();
     std::lock_guard<std::mutex> lock(mutex);
     for (const auto& it : bytes_by_device) {
         uint64_t& peak = peaks[{phase, it.first.c_str()}];
-        peak           = std::max(peak, it.second);
+        peak           = std::max(peak, it.second + (packed > 0 && is_cpu(it.first) ? packed : 0));
     }
 }
 
 uint64_t allocated_bytes(const char* device) {
-    ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-    const bool is_cpu      = cpu != nullptr && std::string(ggml_backend_dev_name(cpu)) == device;
-    const uint64_t kept    = is_cpu ? atelier_kept_bytes() : 0;
+    const uint64_t kept = is_cpu(device) ? atelier_kept_bytes() + packed_total() : 0;
     std::lock_guard<std::mutex> lock(mutex);
     const auto it = bytes_by_device.find(device);
     return kept + (it == bytes_by_device.end() ? 0 : it->second);
@@ -112,6 +117,7 @@ void atelier_buffer_allocated(ggml_backend_buffer_type_t type, size_t size, ggml
 }
 
 void atelier_buffer_freed(ggml_backend_buffer_t buffer) {
+    atelier_forget_packed(buffer);
     atelier::record_free(buffer);
 }
 

@@ -15,7 +15,7 @@ extern thread_local PeakBytes last_peaks;
 
 // Raises the peaks of a phase to what is allocated now.
 void raise_peaks(int phase, PeakBytes& peaks);
-// Bytes allocated now, and of the CPU those that are kept for compute buffers; 0 for an unknown device.
+// Bytes allocated now, and of the CPU those that are kept for compute buffers and of packed weights; 0 for an unknown device.
 uint64_t allocated_bytes(const char* device);
 
 }  // namespace atelier

@@ -328,6 +328,7 @@ atelier_status atelier_context_generate(atelier_context* context,
     job.set_area(area);
     job.set_noise_blend(blend);
     job.set_control_steps(control_steps);
+    job.set_packed_limit(context->packed_bytes);
     lora_key = lora_key == nullptr ? "" : lora_key;
     job.set_encoded_images(&context->encoded_images, lora_key);
     job.set_adapters(adapters, adapter_count);

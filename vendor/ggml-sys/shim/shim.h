@@ -96,6 +96,7 @@ typedef struct {
     uint64_t lora_bytes;     // peak of LoRA weights
     uint64_t compute_bytes;  // peak of all other buffers
     uint64_t peak_bytes;     // peak of the sum of both, without LoRAs
+    uint64_t packed_bytes;   // of packed weights that the processor may keep from step to step, beside the others
     int graphs;              // number of computed graphs; a graph that is cut counts once a segment
     uint64_t input_bytes;    // copied to the device for its graphs, weights apart
     uint64_t output_bytes;   // copied from the device
@@ -140,6 +141,8 @@ typedef struct {
     uint32_t streamed;
     // Copy the next layers while these are computed, where the device can. Not with LoRAs, nor where other images are made meanwhile.
     bool prefetch;
+    // Packed weights of the diffusion module that the processor may keep while it computes the steps of an image; 0: none.
+    uint64_t packed_bytes;
 } atelier_limits;
 
 // Weights that were copied to the device of their module while an image was made.
@@ -382,6 +385,13 @@ typedef struct {
     atelier_status (*spread)(const float* from, size_t stride, size_t count, size_t times, float* to);
     // to[column * to_stride + row] = from[row * from_stride + column]; nothing overlaps
     atelier_status (*transpose)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
+    // Bytes of the packed weights that would be kept of this operation; 0: none. Read sizes alone.
+    size_t (*packed_product_bytes)(const atelier_product* product);
+    size_t (*packed_convolution_bytes)(const atelier_convolution* convolution);
+    // Packed weights in this memory may be kept until they are forgotten: `limit` bytes of all memory of the same owner, a number of the caller's.
+    void (*keep_packed)(const void* start, size_t size, size_t owner, size_t limit);
+    void (*forget_packed)(const void* start, size_t size);
+    size_t (*packed_total)(void);
 } atelier_cpu_kernels;
 
 // From now on the processor computes with these functions what they can, and with ggml's own the rest; null: everything with ggml's own.

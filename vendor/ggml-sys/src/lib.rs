@@ -279,6 +279,8 @@ pub struct atelier_module_estimate {
     pub compute_bytes: u64,
     /// Peak of weights and other buffers together, without LoRAs.
     pub peak_bytes: u64,
+    /// Of packed weights that the processor may keep from step to step, beside the others.
+    pub packed_bytes: u64,
     /// Number of computed graphs.
     pub graphs: c_int,
     /// Copied to the device for its graphs, weights apart.
@@ -344,6 +346,8 @@ pub struct atelier_limits {
     pub streamed: u32,
     /// Copy the next layers while these are computed, where the device can.
     pub prefetch: bool,
+    /// Packed weights that the processor may keep while it computes the steps of an image.
+    pub packed_bytes: u64,
 }
 
 /// Weights that were copied to the device of their module while an image was made.
@@ -724,6 +728,11 @@ pub struct atelier_cpu_kernels {
         to: *mut f32,
         to_stride: usize,
     ) -> atelier_status,
+    pub packed_product_bytes: unsafe extern "C" fn(product: *const atelier_product) -> usize,
+    pub packed_convolution_bytes: unsafe extern "C" fn(convolution: *const atelier_convolution) -> usize,
+    pub keep_packed: unsafe extern "C" fn(start: *const c_void, size: usize, owner: usize, limit: usize),
+    pub forget_packed: unsafe extern "C" fn(start: *const c_void, size: usize),
+    pub packed_total: unsafe extern "C" fn() -> usize,
 }
 
 unsafe extern "C" {

@@ -156,6 +156,19 @@ impl Ledger {
         limits.min().unwrap_or(u64::MAX)
     }
 
+    /// Adds packed copies of a module's weights where they live in the processor's memory and it runs
+    /// there, as many as there is room for while it denoises; their bytes.
+    pub(super) fn add_packed(&mut self, needs: &ModuleNeeds, slot: &Slot) -> u64 {
+        let Some(account) = self.accounts.get(slot.run).filter(|account| account.is_ram && !slot.is_staged()) else { return 0 };
+        let room = account.limit.saturating_sub(self.held(account, Phase::Denoise));
+        let bytes = needs.packed_bytes.min(room);
+        if let Some(account) = self.accounts.get_mut(slot.run) {
+            let compute = &mut account.running[Phase::Denoise as usize].compute_bytes;
+            *compute = compute.saturating_add(bytes);
+        }
+        bytes
+    }
+
     /// Predictions for the devices, in the order of the capacities.
     pub(super) fn devices(&self, capacities: &[DeviceCapacity]) -> Vec<DevicePrediction> {
         let device = |(account, capacity): (&DeviceAccount, &DeviceCapacity)| DevicePrediction {

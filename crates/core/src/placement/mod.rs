@@ -83,6 +83,7 @@ mod testing {
             lora_bytes: 0,
             compute_bytes: compute.iter().map(|(phase, bytes)| (*phase, tenths(*bytes))).collect(),
             least_bytes: can_be_cut.then(|| tenths(weights) / 5),
+            packed_bytes: 0,
         }
     }
 

@@ -21,6 +21,9 @@ pub struct ModuleNeeds {
     /// Weights and compute buffer of the largest piece of its cut graph. `None`: the graph cannot
     /// be cut, or its pieces take no less than the whole (VAE).
     pub least_bytes: Option<u64>,
+    /// Packed copies of its weights that the processor would keep from step to step where there is
+    /// room. 0 where it keeps none.
+    pub packed_bytes: u64,
 }
 
 impl ModuleNeeds {

@@ -4,6 +4,8 @@
 //! whatever runs) + **staged** weights (copied there for the module that runs: all of them, or a
 //! piece at a time where its graph is cut) + its **compute** buffer + the device's **overhead**
 //! (context, pools, workspaces). Resident weights add up; what runs one after the other does not.
+//! Packed copies of weights, which the processor keeps from step to step, take what is left: they
+//! are in the compute buffer of denoising.
 //! Where they come from: how the engine keeps weights (`--params-backend`) and cuts graphs
 //! (`--max-vram`).
 //!
@@ -41,6 +43,9 @@ pub struct ModulePrediction {
     pub graph_budget_bytes: Option<u64>,
     /// True where that is less than the whole graph, so that it runs in pieces.
     pub in_pieces: bool,
+    /// Packed copies of its weights that the processor keeps while it denoises: as many as the memory
+    /// that everything else leaves has room for.
+    pub packed_bytes: u64,
 }
 
 /// Predicted memory of a placement, by device and by module.
@@ -86,8 +91,10 @@ impl Prediction {
                 budgets.insert(*module, bytes);
             }
         }
-        let ledger = ledger(&slots, capacities, &placement.budgets);
-        let modules = slots.iter().map(|(module, needs, slot)| {
+        let mut ledger = ledger(&slots, capacities, &placement.budgets);
+        let missing_bytes = ledger.missing_bytes();
+        let packed: Vec<u64> = slots.iter().map(|(_, needs, slot)| ledger.add_packed(needs, slot)).collect();
+        let modules = slots.iter().zip(packed).map(|((module, needs, slot), packed_bytes)| {
             let most =
                 |bytes: fn(&MemoryUse) -> u64| Phase::ALL.into_iter().map(|phase| bytes(&slot.in_phase(needs, phase))).max().unwrap_or(0);
             let assignment = placement.assignment(*module);
@@ -101,11 +108,12 @@ impl Prediction {
                 compute_bytes: most(|it| it.compute_bytes),
                 graph_budget_bytes,
                 in_pieces: graph_budget_bytes.is_some_and(|bytes| bytes < whole),
+                packed_bytes,
             };
             (*module, prediction)
         });
         let modules = modules.collect();
-        Ok(Self { devices: ledger.devices(capacities), modules, missing_bytes: ledger.missing_bytes() })
+        Ok(Self { devices: ledger.devices(capacities), modules, missing_bytes })
     }
 
     /// Prediction for the device with this whole name.
@@ -249,6 +257,29 @@ mod tests {
         let free = card.free_bytes();
         let it = predicted("te=cpu", "te=2", &image_model(), &[capacity("CPU", DeviceKind::Cpu, 320), card]);
         assert_eq!(it.device("CUDA0").unwrap().limit_bytes, free, "all that is free is left to the others");
+    }
+
+    #[test]
+    fn packed_weights_take_what_the_processor_has_left_while_it_denoises() {
+        let packed = |tenths_of_gib: u64, (params, kind): (&str, DeviceKind)| {
+            let mut needs = image_model();
+            needs.modules.get_mut(&Module::Diffusion).unwrap().packed_bytes = 7 * GIB;
+            let capacities = [capacity("CPU", DeviceKind::Cpu, tenths_of_gib), capacity("GPU", kind, 240)];
+            let backend = if params == "all=gpu" { "all=gpu" } else { "all=cpu" };
+            let placement = PlacementText { backend: backend.into(), params_backend: params.into(), ..PlacementText::default() };
+            let devices: Vec<Device> = capacities.iter().map(|capacity| capacity.device.clone()).collect();
+            let it = Prediction::of(&Placement::parse(&placement, &devices).unwrap(), &needs, &capacities).unwrap();
+            let steps = it.device("CPU").unwrap().in_phase(Phase::Denoise);
+            (tenths(it.modules[&Module::Diffusion].packed_bytes), tenths(steps.compute_bytes), tenths(it.missing_bytes))
+        };
+        let in_ram = ("", DeviceKind::Gpu);
+        // 15.7 of weights and one of compute buffer, of what the reserve leaves.
+        assert_eq!(packed(320, in_ram), (70, 80, 0));
+        assert_eq!(packed(250, in_ram), (58, 68, 0));
+        assert_eq!(packed(180, in_ram).0, 0);
+        assert_eq!(packed(180, in_ram).1, 10, "what fits nowhere takes nothing");
+        assert_eq!(packed(320, ("all=disk", DeviceKind::Gpu)).0, 0, "they are read for each step");
+        assert_eq!(packed(320, ("all=gpu", DeviceKind::Gpu)).0, 0, "the processor computes nothing");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub struct MemoryUse {
     pub resident_bytes: u64,
     /// Weights copied there for what runs, LoRAs included.
     pub staged_bytes: u64,
-    /// Compute buffers.
+    /// Compute buffers, and packed copies of weights.
     pub compute_bytes: u64,
     /// Memory that the device takes for itself.
     pub overhead_bytes: u64,

@@ -170,8 +170,13 @@ impl Cache {
         let lease = Lease { cache: self, id, context: Some(context), is_poisoned: false, frees_later: false };
         let state = self.lock();
         let Some(loaded) = state.contexts.get(&id) else { unreachable!("it was found or opened above, and is in use") };
-        let limits = request.budgets.limits(&loaded.devices_before);
+        let mut limits = request.budgets.limits(&loaded.devices_before);
+        let missing = state.missing(id, &need);
         drop(state);
+        limits.packed_bytes = request.packed().map_or(0, |(device, wanted)| {
+            let room = self.memory().get(device).map_or(0, |memory| memory.free_bytes.saturating_sub(memory.reserve_bytes));
+            wanted.min(room.saturating_sub(missing.get(device).copied().unwrap_or(0)))
+        });
         match lease.context().set_limits(&limits, callbacks) {
             Ok(()) => Ok(lease),
             Err(error) => {

@@ -20,7 +20,7 @@ use atelier_library::HeaderCache;
 /// last three recipes.
 const MAX_OPEN: usize = 6;
 /// Limits that cut a graph as small as it can be. A VAE's is cut only where it is streamed.
-const SMALLEST: Limits = Limits { bytes: [1; Module::ALL.len()], streamed: ModuleSet::VAE, prefetch: false };
+const SMALLEST: Limits = Limits { bytes: [1; Module::ALL.len()], streamed: ModuleSet::VAE, prefetch: false, packed_bytes: 0 };
 
 /// Models that are open for estimates, and the answers of earlier ones.
 #[derive(Default)]
@@ -270,6 +270,7 @@ fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
         module.lora_bytes = module.lora_bytes.max(need.lora_bytes);
         let compute = module.compute_bytes.entry(Phase::from(need.phase)).or_default();
         *compute = (*compute).max(need.compute_bytes);
+        module.packed_bytes = module.packed_bytes.max(need.packed_bytes);
     }
     for (module, needs) in &mut needs.modules {
         let of = |needs: &[ModuleEstimate]| {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use super::arithmetic::{int8_formats, int8_level_of, level_of, supported};
+use super::packed_weights::{forget_packed, keep_packed, packed_convolution_bytes, packed_product_bytes, packed_total, set_keeps_packed};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::Processor;
 use atelier_core::time::WeightType;
@@ -43,16 +44,23 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     combine: combine_values,
     spread: spread_values,
     transpose: transpose_values,
+    packed_product_bytes,
+    packed_convolution_bytes,
+    keep_packed,
+    forget_packed,
+    packed_total,
 };
 
 /// Chooses how the processor computes from now on, as [`supported`] says, and returns it. Not while
 /// a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, processor: Processor) -> CpuMath {
     let used = supported(wanted, processor);
-    let kernels = level_of(used, processor).and_then(Level::kernels);
+    let level = level_of(used, processor);
+    let kernels = level.and_then(Level::kernels);
     let pointer = kernels.map_or(std::ptr::null_mut(), |kernels| std::ptr::from_ref(kernels).cast_mut());
     CHOSEN.store(pointer, Ordering::Release);
     set_int8((used == CpuMath::Int8).then(|| int8_level_of(processor)), &int8_formats(wanted, processor));
+    set_keeps_packed(level.is_some_and(Level::keeps_packed));
     let table = if kernels.is_some() { &raw const TABLE } else { std::ptr::null() };
     // SAFETY: null or a table that lives as long as the process.
     unsafe { ggml_sys::atelier_set_cpu_kernels(table) };
@@ -93,7 +101,7 @@ pub(crate) fn is_every_type_in_int8() -> bool {
 }
 
 /// The instructions for products of eight bits; `None` where there are none.
-fn int8_level() -> Option<Int8Level> {
+pub(super) fn int8_level() -> Option<Int8Level> {
     Int8Level::ALL.get(INT8_LEVEL.load(Ordering::Acquire)).copied()
 }
 
@@ -112,7 +120,7 @@ pub(crate) fn kernels_names() -> Vec<&'static str> {
 }
 
 /// The chosen functions. A table with none is not registered.
-fn chosen() -> Option<&'static Kernels> {
+pub(super) fn chosen() -> Option<&'static Kernels> {
     // SAFETY: null or a reference to a constant.
     unsafe { CHOSEN.load(Ordering::Acquire).as_ref() }
 }
@@ -129,7 +137,7 @@ fn rows(raw: &atelier_rows) -> Rows {
 
 /// The product in eight bits; `None` where weights are in another form, or in one that is not
 /// multiplied so, or activations are not aligned.
-fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
+pub(super) fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let format = match weights.format {
         ATELIER_FORMAT_Q8_0 => Format::Q8_0,
@@ -155,6 +163,32 @@ fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
         depth,
         epilogue: epilogue(last),
     })
+}
+
+pub(super) fn product_of(raw: &atelier_product) -> Product {
+    let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
+    let (weights, activations) = (rows(weights), rows(activations));
+    Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) }
+}
+
+pub(super) fn shape_of(raw: &atelier_convolution) -> Shape {
+    Shape {
+        width: raw.width,
+        height: raw.height,
+        channels: raw.channels,
+        out_channels: raw.out_channels,
+        kernel: raw.kernel.into(),
+        stride: raw.stride.into(),
+        padding: raw.padding.into(),
+        dilation: raw.dilation.into(),
+        out: raw.out_size.into(),
+        groups: 1,
+    }
+}
+
+pub(super) fn convolution_of<'a>(raw: &atelier_convolution, shape: &'a Shape) -> Convolution<'a> {
+    let &atelier_convolution { ref weights, image, out, epilogue: last, .. } = raw;
+    Convolution { shape, weights: rows(weights), image, out, epilogue: epilogue(last) }
 }
 
 fn epilogue(raw: atelier_epilogue) -> Epilogue {
@@ -183,9 +217,7 @@ unsafe extern "C" fn multiply_product(product: *const atelier_product, index: us
         // SAFETY: see above; rows of activations are aligned.
         return computed(|kernels| unsafe { int8::multiply(level, kernels, &product, Thread { index, count }) });
     }
-    let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
-    let (weights, activations) = (rows(weights), rows(activations));
-    let product = Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) };
+    let product = product_of(raw);
     // SAFETY: see above.
     computed(|kernels| unsafe { multiply(kernels, &product, Thread { index, count }) })
 }
@@ -193,20 +225,8 @@ unsafe extern "C" fn multiply_product(product: *const atelier_product, index: us
 unsafe extern "C" fn convolve_image(convolution: *const atelier_convolution, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
     let Some(raw) = (unsafe { convolution.as_ref() }) else { return ATELIER_ABORTED };
-    let shape = Shape {
-        width: raw.width,
-        height: raw.height,
-        channels: raw.channels,
-        out_channels: raw.out_channels,
-        kernel: raw.kernel.into(),
-        stride: raw.stride.into(),
-        padding: raw.padding.into(),
-        dilation: raw.dilation.into(),
-        out: raw.out_size.into(),
-        groups: 1,
-    };
-    let convolution =
-        Convolution { shape: &shape, weights: rows(&raw.weights), image: raw.image, out: raw.out, epilogue: epilogue(raw.epilogue) };
+    let shape = shape_of(raw);
+    let convolution = convolution_of(raw, &shape);
     // SAFETY: see above.
     computed(|kernels| unsafe { convolve(kernels, &convolution, Thread { index, count }) })
 }

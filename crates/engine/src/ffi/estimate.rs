@@ -38,6 +38,8 @@ pub(crate) struct ModuleEstimate {
     pub(crate) compute_bytes: u64,
     /// Peak of the sum of both, without LoRAs.
     pub(crate) peak_bytes: u64,
+    /// Of packed weights that the processor may keep from step to step, beside the others.
+    pub(crate) packed_bytes: u64,
     /// Number of graphs that it computes.
     pub(crate) graphs: u32,
 }
@@ -204,6 +206,7 @@ fn module_estimate(raw: &ggml_sys::atelier_module_estimate) -> Option<ModuleEsti
         lora_bytes: raw.lora_bytes,
         compute_bytes: raw.compute_bytes,
         peak_bytes: raw.peak_bytes,
+        packed_bytes: raw.packed_bytes,
         graphs: u32::try_from(raw.graphs).unwrap_or(0),
     })
 }

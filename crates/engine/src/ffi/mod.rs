@@ -18,6 +18,7 @@ mod error;
 mod estimate;
 mod measure;
 mod outlines;
+mod packed_weights;
 mod params;
 mod ram;
 mod remote;
@@ -45,6 +46,7 @@ pub(super) use estimate::{
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use outlines::outlines;
+pub(super) use packed_weights::{keeps_packed, set_keeps_packed};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE, SecondPass};
 pub(super) use ram::{kept_bytes, release_kept_buffers};
 #[cfg(test)]

@@ -50,11 +50,14 @@ pub(crate) struct Limits {
     pub(crate) streamed: ModuleSet,
     /// Copy the next layers while these are computed, where the device can.
     pub(crate) prefetch: bool,
+    /// Packed weights of the diffusion module that the processor may keep while it computes steps.
+    pub(crate) packed_bytes: u64,
 }
 
 impl Limits {
     pub(super) const fn raw(&self) -> ggml_sys::atelier_limits {
-        ggml_sys::atelier_limits { bytes: self.bytes, streamed: self.streamed.bits(), prefetch: self.prefetch }
+        let &Self { bytes, streamed, prefetch, packed_bytes } = self;
+        ggml_sys::atelier_limits { bytes, streamed: streamed.bits(), prefetch, packed_bytes }
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn open(params: &ContextParams) -> Result<Context, CallError> {
 }
 
 /// Parameters of a small picture of this recipe, without pictures to start from.
-fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
+pub(super) fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
     GenerateParams {
         recipe,
         width: 64,

@@ -110,7 +110,7 @@ fn generate(
     monitor: &JobMonitor,
 ) -> Result<End, JobError> {
     let mut plan = prepare(engine, recipe, placement)?;
-    predict_shards(engine, recipe, &mut plan);
+    predict_shards(engine, recipe, &mut plan, monitor.cancel());
     if let [shard] = &plan.shards[..]
         && let Some(prediction) = &shard.prediction
     {

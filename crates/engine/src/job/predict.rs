@@ -1,21 +1,29 @@
 //! Predictions of a job's memory, before it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 
 use super::checks::can_be_tiled;
 use super::generate::decoded_in_tiles;
 use super::plan::GenerationPlan;
 use super::shard::BatchShard;
+use crate::estimate;
+use crate::ffi;
 use crate::state::EngineState;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::placement::{DeviceCapacity, DevicePrediction, Phase, Placement, Prediction};
+use atelier_core::placement::{DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
 use atelier_core::recipe::Recipe;
 use atelier_language::tr;
 
 /// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one
 /// before checks.
-pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut GenerationPlan) {
+pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut GenerationPlan, cancel: &AtomicBool) {
+    if ffi::keeps_packed() && plan.shards.iter().any(|shard| shard.placement.assignment(Module::Diffusion).runs_on == "CPU") {
+        // Nobody may have asked for an estimate, and without one nothing is kept.
+        let recipe = Recipe { placement: plan.placement.estimated_as.text(), ..plan.recipe.clone() };
+        estimate::needs_and_work(&engine.estimates, &recipe, &plan.devices, cancel);
+    }
     let GenerationPlan { shards, begin, notes, devices, recipe: checked, family, placement, vae_tiling, .. } = plan;
     if !*vae_tiling
         && can_be_tiled(checked, family.latent_pixels())

@@ -291,7 +291,7 @@ fn time() -> (PictureWork, MachineRates, TimeCorrections) {
 
 fn estimate() -> Estimate {
     let compute_bytes = placement::Phase::ALL.into_iter().zip(1..).collect();
-    let needs = ModuleNeeds { weight_bytes: 5, lora_bytes: 6, compute_bytes, least_bytes: Some(7) };
+    let needs = ModuleNeeds { weight_bytes: 5, lora_bytes: 6, compute_bytes, least_bytes: Some(7), packed_bytes: 8 };
     let needs = Needs { modules: Module::ALL.into_iter().map(|module| (module, needs.clone())).collect() };
     let locations = [WeightLocation::Device("CPU".into()), WeightLocation::Disk];
     assert_every_variant!(locations, WeightLocation::Device(_), WeightLocation::Disk);
