@@ -287,7 +287,8 @@ fn a_photomaker_and_the_pictures_of_its_person_are_part_of_it() {
 #[test]
 fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so() {
     let alone = alone();
-    let recipe = Recipe { width: 384, height: 384, steps: 1, ..on("cpu,vae=DECODER", "", "") };
+    // Where the processor keeps packed weights, a job whose steps it computes is estimated before.
+    let recipe = Recipe { width: 384, height: 384, steps: 1, ..on("cpu,diffusion=GPU0,vae=DECODER", "", "") };
     let decoding = |recipe: &Recipe| alone.engine.estimate(recipe).unwrap().needs.modules[&Module::Vae].compute_bytes[&Phase::Decode];
     // Nothing is predicted yet: the device runs out after sampling, and the picture is made again.
     let unforeseen = alone.engine.run(&recipe);

@@ -317,8 +317,10 @@ void DryRun::note_packed(const ggml_cgraph* graph) {
         }
         const ggml_tensor* whole = weights->view_src == nullptr ? weights : weights->view_src;
         const bool is_weight     = whole->op == GGML_OP_NONE && module_of(ggml_get_name(whole)) == ATELIER_MODULE_DIFFUSION;
-        if (is_weight && packed_bytes_.count(weights->data) == 0) {
-            packed_bytes_[weights->data] = packed_bytes(graph->nodes[i]);
+        if (is_weight) {
+            // Few tokens are multiplied without packing.
+            uint64_t& bytes = packed_bytes_[{weights->data, weights->ne[0], weights->ne[1]}];
+            bytes           = std::max(bytes, packed_bytes(graph->nodes[i]));
         }
     }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,7 +64,8 @@ private:
     std::map<int, RunningModule> running_modules_;                      // by module
     std::map<std::pair<int, int>, atelier_module_estimate> estimates_;  // by module and phase
     std::map<std::pair<int, int>, GraphWork> work_;                     // by module and phase
-    std::map<const void*, uint64_t> packed_bytes_;                      // of the steps' weights, by address
+    // Of the steps' weights, by address and size: a view of the first rows lies where the whole does.
+    std::map<std::tuple<const void*, int64_t, int64_t>, uint64_t> packed_bytes_;
 };
 
 // A backend without memory and computation that has the properties of `device`.
