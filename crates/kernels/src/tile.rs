@@ -3,6 +3,10 @@
 use crate::simd::{Simd, Vector, Words};
 use crate::table::Tile;
 
+/// Words that are multiplied between two branches. A core alone has room for those, and for sums of
+/// addresses; one that shares its decoders with another thread takes time for each instruction.
+const UNROLLED: usize = 4;
+
 /// Multiplies one tile with the number of rows and vectors that it names.
 ///
 /// # Safety
@@ -41,23 +45,46 @@ unsafe fn multiply_shape<W: Words, const ROWS: usize, const VECTORS: usize>(tile
                 W::Unit::prefetch(out.wrapping_add(row * out_stride + vector * lanes));
             }
         }
-        for word in 0..tile.words {
-            let mut factors = [W::Unit::splat(0.0); VECTORS];
-            for (vector, factor) in factors.iter_mut().enumerate() {
-                *factor = W::Unit::load(right.add(vector * lanes).cast());
+        let whole = tile.words - tile.words % UNROLLED;
+        let mut word = 0;
+        while word < whole {
+            for _ in 0..UNROLLED {
+                multiply_word::<W, ROWS, VECTORS>(left.add(word), left_stride, right, &mut sums);
+                right = right.add(VECTORS * lanes);
+                word += 1;
             }
-            for (row, sums) in sums.iter_mut().enumerate() {
-                let value = W::Unit::splat(f32::from_bits(*left.add(row * left_stride + word)));
-                for (sum, factor) in sums.iter_mut().zip(factors) {
-                    *sum = W::multiply(value, factor, *sum);
-                }
-            }
+        }
+        for word in whole..tile.words {
+            multiply_word::<W, ROWS, VECTORS>(left.add(word), left_stride, right, &mut sums);
             right = right.add(VECTORS * lanes);
         }
         for (row, sums) in sums.iter().enumerate() {
             for (vector, &sum) in sums.iter().enumerate() {
                 let to = out.add(row * out_stride + vector * lanes);
                 W::Unit::store(to, if tile.accumulate { W::Unit::add(W::Unit::load(to), sum) } else { sum });
+            }
+        }
+    }
+}
+
+/// Adds the products of one word of each row.
+#[inline(always)]
+unsafe fn multiply_word<W: Words, const ROWS: usize, const VECTORS: usize>(
+    left: *const u32,
+    left_stride: usize,
+    right: *const u32,
+    sums: &mut [[Vector<W>; VECTORS]; ROWS],
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let mut factors = [W::Unit::splat(0.0); VECTORS];
+        for (vector, factor) in factors.iter_mut().enumerate() {
+            *factor = W::Unit::load(right.add(vector * W::Unit::LANES).cast());
+        }
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let value = W::Unit::splat(f32::from_bits(*left.add(row * left_stride)));
+            for (sum, factor) in sums.iter_mut().zip(factors) {
+                *sum = W::multiply(value, factor, *sum);
             }
         }
     }
