@@ -199,34 +199,12 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
                     // SAFETY: see above; nobody else has it.
                     unsafe { pack_left(kernels, left, &rows, &depth, packed_left) };
                 }
-                if let Some(registers) = &kernels.registers {
-                    // SAFETY: the processor has them. Until they are released nothing runs but what
-                    // is here, so nobody else finds or changes their shapes.
-                    unsafe { (registers.configure)() };
-                }
-                for (panel, vectors) in panels(kernels, &columns) {
-                    for row in rows.clone().step_by(kernels.tile_rows) {
-                        // SAFETY: packed above; the tile's part of the target is inside its rows
-                        // and columns.
-                        unsafe {
-                            let tile = Tile {
-                                rows: kernels.tile_rows.min(rows.end - row),
-                                vectors,
-                                words,
-                                left: packed_left.add((row - rows.start) * LEFT_STRIDE),
-                                left_stride: LEFT_STRIDE,
-                                right: packed_right.add((panel.start - first) * DEPTH_WORDS),
-                                out: target.out.add(row * target.stride + panel.start),
-                                out_stride: target.stride,
-                                accumulate: target.accumulate || depth_first > 0,
-                            };
-                            multiply_tile(kernels, tile, panel.len());
-                        }
-                    }
-                }
-                if let Some(registers) = &kernels.registers {
-                    // SAFETY: see above.
-                    unsafe { (registers.release)() };
+                let packed = Packed { left: packed_left, left_stride: LEFT_STRIDE, right: packed_right, column_words: DEPTH_WORDS, words };
+                let accumulate = target.accumulate || depth_first > 0;
+                // SAFETY: packed above; the sums are those of the target's rows and columns.
+                unsafe {
+                    let out = target.out.add(rows.start * target.stride + first);
+                    multiply_block(kernels, &packed, (rows.len(), columns.len()), out, target.stride, accumulate);
                 }
                 if is_last {
                     // SAFETY: all depth is summed.
@@ -252,8 +230,62 @@ pub(crate) const fn whole_right_words(kernels: &Kernels, columns: usize, depth_b
     depth_blocks * columns.next_multiple_of(kernels.lanes) * DEPTH_WORDS
 }
 
+/// Packed blocks of both factors.
+pub(crate) struct Packed {
+    pub(crate) left: *const u32,
+    /// Words from one row of A to the next.
+    pub(crate) left_stride: usize,
+    pub(crate) right: *const u32,
+    /// Words of B for each column.
+    pub(crate) column_words: usize,
+    /// Depth, of [`packed_words`].
+    pub(crate) words: usize,
+}
+
+/// Multiplies packed blocks to so many rows and columns of sums.
+///
+/// # Safety
+/// The factors are packed, and `out` is writable for the sums, whose rows are `stride` values apart.
+pub(crate) unsafe fn multiply_block(
+    kernels: &Kernels,
+    packed: &Packed,
+    (rows, columns): (usize, usize),
+    out: *mut f32,
+    stride: usize,
+    accumulate: bool,
+) {
+    if let Some(registers) = &kernels.registers {
+        // SAFETY: the processor has them. Until they are released nothing runs but what is here, so
+        // nobody else finds or changes their shapes.
+        unsafe { (registers.configure)() };
+    }
+    for (panel, vectors) in panels(kernels, &(0..columns)) {
+        for row in (0..rows).step_by(kernels.tile_rows) {
+            // SAFETY: as the caller promises; the tile is inside the rows and columns.
+            unsafe {
+                let tile = Tile {
+                    rows: kernels.tile_rows.min(rows - row),
+                    vectors,
+                    words: packed.words,
+                    left: packed.left.add(row * packed.left_stride),
+                    left_stride: packed.left_stride,
+                    right: packed.right.add(panel.start * packed.column_words),
+                    out: out.add(row * stride + panel.start),
+                    out_stride: stride,
+                    accumulate,
+                };
+                multiply_tile(kernels, tile, panel.len());
+            }
+        }
+    }
+    if let Some(registers) = &kernels.registers {
+        // SAFETY: see above.
+        unsafe { (registers.release)() };
+    }
+}
+
 /// Words of so many values in a packed block: with tiles, whole ones.
-const fn packed_words(kernels: &Kernels, values: usize) -> usize {
+pub(crate) const fn packed_words(kernels: &Kernels, values: usize) -> usize {
     let words = kernels.words_of(values);
     if kernels.registers.is_some() { words.next_multiple_of(TILE_SIDE) } else { words }
 }
@@ -262,7 +294,7 @@ const fn packed_words(kernels: &Kernels, values: usize) -> usize {
 ///
 /// # Safety
 /// As [`Left::pack`]; with tiles there is room for whole ones.
-unsafe fn pack_left(kernels: &Kernels, left: &impl Left, rows: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
+pub(crate) unsafe fn pack_left(kernels: &Kernels, left: &impl Left, rows: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
     #[repr(align(64))]
     struct Strip([u32; TILE_SIDE * LEFT_STRIDE]);
     let Some(registers) = &kernels.registers else {
@@ -287,7 +319,7 @@ unsafe fn pack_left(kernels: &Kernels, left: &impl Left, rows: &Range<usize>, de
 ///
 /// # Safety
 /// It is packed in `to`.
-unsafe fn fill_right(kernels: &Kernels, columns: usize, depth: usize, to: *mut u32) {
+pub(crate) unsafe fn fill_right(kernels: &Kernels, columns: usize, depth: usize, to: *mut u32) {
     let words = kernels.words_of(depth);
     let missing = packed_words(kernels, depth) - words;
     for column in (0..columns).step_by(kernels.lanes).take_while(|_| missing > 0) {

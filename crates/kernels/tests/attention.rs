@@ -22,7 +22,8 @@ struct Case {
     threads: usize,
 }
 
-fn check(level: Level, kernels: &'static Kernels, case: Case) {
+/// The result, which is as close to plain loops as the level's rounding allows.
+fn check(level: Level, kernels: &'static Kernels, case: Case) -> Vec<f32> {
     let Case { heads, key_heads, queries, keys, key_size, value_size, kind, .. } = case;
     let query = Matrix::new(Kind::F32, heads * queries, key_size, 0, 0, 5);
     let key = Matrix::new(kind, key_heads * keys, key_size, 0, 0, 6);
@@ -86,6 +87,7 @@ fn check(level: Level, kernels: &'static Kernels, case: Case) {
             }
         }
     }
+    out
 }
 
 #[test]
@@ -105,6 +107,19 @@ fn sizes_of_image_models() {
             Case { key_size: 1, value_size: 1, queries: 1, ..plain },
         ] {
             check(level, kernels, case);
+        }
+    }
+}
+
+#[test]
+fn heads_of_many_queries_do_not_depend_on_the_number_of_threads() {
+    // More blocks than keys are packed once for, and parts of threads that end inside a head.
+    let case =
+        Case { heads: 3, key_heads: 3, queries: 1300, keys: 490, key_size: 7, value_size: 17, kind: Kind::F16, mask: false, threads: 1 };
+    for (level, kernels) in levels() {
+        let alone = check(level, kernels, case);
+        for threads in [2, 5] {
+            assert_eq!(alone, check(level, kernels, Case { threads, ..case }), "{level:?}, {threads} threads");
         }
     }
 }
