@@ -9,15 +9,15 @@
 //! values, so its speed is that of the registers if each value, once it is near, is used often:
 //!
 //! ```text
-//! for each COLUMN_VECTORS vectors of columns   a result block's columns
+//! for each COLUMN_VECTORS vectors of columns   a result block's columns, more or fewer by up to a half
 //!   for each DEPTH_WORDS words of depth
-//!     pack that part of B into panels          0.5 MB, stays in the second cache
+//!     pack that part of B into panels          0.5 MB (AVX2: 0.25), stays in the second cache
 //!     for each ROW_BLOCK rows of A
-//!       pack that part of A                    0.3 MB, stays in the second cache; once for all columns where the whole of A is small
+//!       pack that part of A                    0.1 MB, stays in the second cache; once for all columns where the whole of A is small
 //!       for each panel of B                    3 vectors wide: 48 KB (AVX-512; 2 with AMX)
 //!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache (32 with AMX)
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
-//!       finish these rows after the last depth   0.5 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
+//!       finish these rows after the last depth   0.2 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
 //! ```
 //!
 //! Packing puts the values into the order in which the innermost loop reads them, so that it reads
@@ -44,10 +44,12 @@ use crate::rows::Rows;
 use crate::scratch;
 use crate::table::{Kernels, Tile};
 
-/// Vectors in a row of a block of B: whole panels of two and of three.
+/// Vectors in a row of a block of B, as a rule: whole panels of two and of three.
 const COLUMN_VECTORS: usize = 30;
-/// Rows of a block of A.
-const ROW_BLOCK: usize = 256;
+/// Columns of a block, at most: whole panels, which are those of `PANELS_MAX`.
+const COLUMNS_MAX: usize = 480;
+/// Rows of a block of A: whole tiles, beside which a block of B has room in a second cache of 0.5 MB.
+const ROW_BLOCK: usize = 96;
 /// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed
 /// again for each.
 const WHOLE_LEFT_MAX: usize = 2 << 20;
@@ -137,7 +139,7 @@ impl Target {
 /// # Safety
 /// The factors are readable and the target is writable for the rows, columns and depth named.
 pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl Right, depth: usize, target: &Target) {
-    let block_columns = COLUMN_VECTORS * kernels.lanes.max(8);
+    let block_columns = column_block(kernels, target.columns.len());
     let depth_block = right.depth_block(kernels);
     let depth_blocks = depth.div_ceil(depth_block);
     let left_rows = target.rows.len().next_multiple_of(kernels.tile_rows);
@@ -218,6 +220,15 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
         kept_left.finish();
     }
     kept_right.finish();
+}
+
+/// Columns of a block of B: whole panels, and such that no block is much smaller than the others, for
+/// which A would be read once more.
+fn column_block(kernels: &Kernels, columns: usize) -> usize {
+    let usual = COLUMN_VECTORS * kernels.lanes.max(8);
+    let columns = columns.max(1);
+    let blocks = ((columns + usual / 2) / usual).max(columns.div_ceil(COLUMNS_MAX.min(usual * 3 / 2)));
+    columns.div_ceil(blocks).next_multiple_of(kernels.tile_vectors * kernels.lanes)
 }
 
 /// Words of all of a packed factor A.
