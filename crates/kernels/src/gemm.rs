@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! for each COLUMN_VECTORS vectors of columns   a result block's columns, more or fewer by up to a half
+//!   (for each ROW_BLOCK rows of A              where all depth of that part of B is small, packed once)
 //!   for each DEPTH_WORDS words of depth
 //!     pack that part of B into panels          0.5 MB (AVX2: 0.25), stays in the second cache
 //!     for each ROW_BLOCK rows of A
@@ -50,6 +51,9 @@ const COLUMN_VECTORS: usize = 30;
 const COLUMNS_MAX: usize = 480;
 /// Rows of a block of A: whole tiles, beside which a block of B has room in a second cache of 0.5 MB.
 const ROW_BLOCK: usize = 96;
+/// Words of a block of B whose depth is packed at once, so that blocks of C are finished one by one: 768
+/// KiB. A larger one would be read from beyond the second cache for each.
+const WHOLE_RIGHT_MAX: usize = 3 << 16;
 /// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed
 /// again for each.
 const WHOLE_LEFT_MAX: usize = 2 << 20;
@@ -161,9 +165,13 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     let is_whole_left = kept_left.words().is_some() || (target.columns.len() > block_columns && whole_left <= WHOLE_LEFT_MAX);
     let left_words = if is_whole_left { whole_left } else { ROW_BLOCK * LEFT_STRIDE };
     let scratch_left_words = if kept_left.words().is_some() { 0 } else { left_words };
-    let scratch_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + scratch_left_words);
+    let right_words = block_columns * DEPTH_WORDS;
+    let is_whole_right = depth_blocks * right_words <= WHOLE_RIGHT_MAX && kept_right.words().is_none();
+    let (scratch_right_words, group_rows) =
+        if is_whole_right { (depth_blocks.max(1) * right_words, ROW_BLOCK) } else { (right_words, target.rows.len().max(1)) };
+    let scratch_right = scratch::words(&scratch::BLOCKS, scratch_right_words + scratch_left_words);
     // SAFETY: the scratch holds both blocks.
-    let packed_left = kept_left.words().unwrap_or_else(|| unsafe { scratch_right.add(block_columns * DEPTH_WORDS) });
+    let packed_left = kept_left.words().unwrap_or_else(|| unsafe { scratch_right.add(scratch_right_words) });
     if depth == 0 && !target.accumulate {
         for row in target.rows.clone() {
             // SAFETY: part of the target.
@@ -174,43 +182,51 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     }
     for first in target.columns.clone().step_by(block_columns) {
         let columns = first..target.columns.end.min(first + block_columns);
-        for (depth_index, depth_first) in (0..depth).step_by(depth_block).enumerate() {
-            let is_last = depth_first + depth_block >= depth;
-            let depth = depth_first..depth.min(depth_first + depth_block);
-            let words = packed_words(kernels, depth.len());
-            let packed_right = kept_right.words().map_or(scratch_right, |words| {
-                let before = (first - target.columns.start) * depth_blocks + depth_index * columns.len().next_multiple_of(kernels.lanes);
-                // SAFETY: there is a block for each of these columns and of depth.
-                unsafe { words.add(before * DEPTH_WORDS) }
-            });
-            if !matches!(kept_right, Block::Kept(_)) {
-                // SAFETY: there is room for a block, which nobody else has.
-                unsafe {
-                    right.pack_block(kernels, &columns, &depth, packed_right);
-                    fill_right(kernels, columns.len(), depth.len(), packed_right);
+        for group_first in target.rows.clone().step_by(group_rows) {
+            let group = group_first..target.rows.end.min(group_first + group_rows);
+            for (depth_index, depth_first) in (0..depth).step_by(depth_block).enumerate() {
+                let is_last = depth_first + depth_block >= depth;
+                let depth = depth_first..depth.min(depth_first + depth_block);
+                let words = packed_words(kernels, depth.len());
+                let depth_right = if is_whole_right { depth_index * right_words } else { 0 };
+                // SAFETY: the scratch holds this block.
+                let scratch_right = unsafe { scratch_right.add(depth_right) };
+                let packed_right = kept_right.words().map_or(scratch_right, |words| {
+                    let before =
+                        (first - target.columns.start) * depth_blocks + depth_index * columns.len().next_multiple_of(kernels.lanes);
+                    // SAFETY: there is a block for each of these columns and of depth.
+                    unsafe { words.add(before * DEPTH_WORDS) }
+                });
+                if !matches!(kept_right, Block::Kept(_)) && group.start == target.rows.start {
+                    // SAFETY: there is room for a block, which nobody else has.
+                    unsafe {
+                        right.pack_block(kernels, &columns, &depth, packed_right);
+                        fill_right(kernels, columns.len(), depth.len(), packed_right);
+                    }
                 }
-            }
-            for row in target.rows.clone().step_by(ROW_BLOCK) {
-                let rows = row..target.rows.end.min(row + ROW_BLOCK);
-                let before = if is_whole_left { depth_index * left_rows + row - target.rows.start } else { 0 };
-                // SAFETY: there is a row of LEFT_STRIDE words for each, of every block of depth
-                // where all are packed.
-                let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
-                let is_packed = matches!(kept_left, Block::Kept(_)) || (is_whole_left && first > target.columns.start);
-                if !is_packed {
-                    // SAFETY: see above; nobody else has it.
-                    unsafe { pack_left(kernels, left, &rows, &depth, packed_left) };
-                }
-                let packed = Packed { left: packed_left, left_stride: LEFT_STRIDE, right: packed_right, column_words: DEPTH_WORDS, words };
-                let accumulate = target.accumulate || depth_first > 0;
-                // SAFETY: packed above; the sums are those of the target's rows and columns.
-                unsafe {
-                    let out = target.out.add(rows.start * target.stride + first);
-                    multiply_block(kernels, &packed, (rows.len(), columns.len()), out, target.stride, accumulate);
-                }
-                if is_last {
-                    // SAFETY: all depth is summed.
-                    unsafe { target.finish(kernels, rows, columns.clone()) };
+                for row in group.clone().step_by(ROW_BLOCK) {
+                    let rows = row..group.end.min(row + ROW_BLOCK);
+                    let before = if is_whole_left { depth_index * left_rows + row - target.rows.start } else { 0 };
+                    // SAFETY: there is a row of LEFT_STRIDE words for each, of every block of depth
+                    // where all are packed.
+                    let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
+                    let is_packed = matches!(kept_left, Block::Kept(_)) || (is_whole_left && first > target.columns.start);
+                    if !is_packed {
+                        // SAFETY: see above; nobody else has it.
+                        unsafe { pack_left(kernels, left, &rows, &depth, packed_left) };
+                    }
+                    let packed =
+                        Packed { left: packed_left, left_stride: LEFT_STRIDE, right: packed_right, column_words: DEPTH_WORDS, words };
+                    let accumulate = target.accumulate || depth_first > 0;
+                    // SAFETY: packed above; the sums are those of the target's rows and columns.
+                    unsafe {
+                        let out = target.out.add(rows.start * target.stride + first);
+                        multiply_block(kernels, &packed, (rows.len(), columns.len()), out, target.stride, accumulate);
+                    }
+                    if is_last {
+                        // SAFETY: all depth is summed.
+                        unsafe { target.finish(kernels, rows, columns.clone()) };
+                    }
                 }
             }
         }
@@ -219,7 +235,9 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     if !target.columns.is_empty() {
         kept_left.finish();
     }
-    kept_right.finish();
+    if !target.rows.is_empty() {
+        kept_right.finish();
+    }
 }
 
 /// Columns of a block of B: whole panels, and such that no block is much smaller than the others, for

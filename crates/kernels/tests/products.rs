@@ -71,9 +71,17 @@ fn every_remainder_of_every_size() {
 #[test]
 fn sizes_around_the_blocks() {
     for (level, kernels) in levels() {
-        for (tokens, features, depth) in
-            [(255, 479, 256), (256, 480, 257), (257, 481, 511), (3, 1000, 513), (300, 5, 1025), (8, 64, 1024), (1, 1, 1)]
-        {
+        for (tokens, features, depth) in [
+            (255, 479, 256),
+            (256, 480, 257),
+            (257, 481, 511),
+            (97, 361, 300),
+            (193, 120, 769),
+            (3, 1000, 513),
+            (300, 5, 1025),
+            (8, 64, 1024),
+            (1, 1, 1),
+        ] {
             for threads in [1, 3] {
                 check(level, kernels, &Case { kinds: (Kind::F32, Kind::F32), tokens, features, depth, gap: 0, offset: 0, threads });
             }
