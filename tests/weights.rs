@@ -82,7 +82,7 @@ fn mapped_files_make_the_same_bytes_wherever_weights_wait() {
     }
 }
 
-/// What is not in the system's cache is read past it (`file_reader.h`).
+/// Of what is not in the system's cache the system is told ahead (`file_reader.h`).
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_are_not_cached_make_the_same_bytes_wherever_weights_wait() {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -27,17 +26,18 @@ namespace {
 
 // Read at once, up to a multiple of it in the file.
 constexpr size_t WINDOW_BYTES = size_t(4) << 20;
-// Smaller tensors are mostly waited for, and the system reads their neighbours with them.
+// That the system was told of and no thread reads yet. Threads that take turns in a file look like reads all over it, for which the system's own
+// readahead waits, and page faults in the weights' memory would leave the disk idle.
+constexpr uint64_t AHEAD_BYTES = uint64_t(16) << 20;
+// What lies between two parts is read with them up to here: quicker than to ask the disk twice.
+constexpr uint64_t MAX_GAP_BYTES = uint64_t(64) << 10;
+// Smaller tensors are mostly waited for; the system is told of them where it is not of others.
 constexpr size_t MIN_BYTES_PAST_CACHE = size_t(256) << 10;
 // Of places in the file and in memory, for reads past the cache: a multiple of what file systems and disks ask for. Others refuse.
 constexpr size_t ALIGNMENT = 4096;
-// Read both ways by each thread before it knows which is quicker.
-constexpr uint64_t MEASURED_BYTES = uint64_t(16) << 20;
-// Of the two rates. Where the disk is the limit both are alike, and a copy in the cache makes the next load quick.
-constexpr double MIN_GAIN = 1.15;
 
-// What was read past the cache, by device, inode and time of the last change. A file is read so once: weights that stay on the disk, or a model that comes back, are read
-// again, and quicker from a copy in the cache.
+// What was read past the cache, by device, inode and time of the last change. A file is read so once: weights that stay on the disk, or a model
+// that comes back, are read again, and quicker from a copy in the cache.
 std::atomic<uint64_t>* counter_of(const struct stat& file) {
     static std::mutex mutex;
     static std::map<std::tuple<dev_t, ino_t, time_t, long>, std::atomic<uint64_t>> counters;
@@ -55,10 +55,6 @@ uint64_t available_bytes() {
         }
     }
     return UINT64_MAX;
-}
-
-int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Bytes read, at least `enough` of `count` but at the end of the file or at a fault.
@@ -79,92 +75,89 @@ size_t read_at(int file, char* to, size_t count, size_t enough, uint64_t offset)
 
 }  // namespace
 
-FileReader::FileReader(const std::string& path) : path_(path) {
+WeightFile::WeightFile(const std::string& path, std::vector<Part> parts, uint64_t free_bytes) {
     if (path.empty()) {
         return;
     }
-    struct stat file;
-    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file_ < 0 || fstat(file_, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) {
+    struct stat status;
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+        if (file >= 0) {
+            close(file);
+        }
         return;
     }
-    file_size_    = static_cast<uint64_t>(file.st_size);
-    page_bytes_   = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    read_before_  = counter_of(file);
-    void* mapping = mmap(nullptr, static_cast<size_t>(file_size_), PROT_READ, MAP_SHARED, file_, 0);
-    mapping_      = mapping == MAP_FAILED ? nullptr : mapping;
+    file_        = file;
+    file_size_   = static_cast<uint64_t>(status.st_size);
+    page_bytes_  = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    read_before_ = counter_of(status);
+    // For a copy in the cache, and for the weights where they are read for the first time.
+    const uint64_t copies = *read_before_ < file_size_ ? 2 : 1;
+    if ((free_bytes > 0 ? free_bytes : available_bytes()) / copies < file_size_) {
+        direct_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
+    }
+    if (direct_ >= 0) {
+        void* mapping = mmap(nullptr, static_cast<size_t>(file_size_), PROT_READ, MAP_SHARED, file_, 0);
+        mapping_      = mapping == MAP_FAILED ? nullptr : mapping;
+    }
+    // What the system was not told of, it would read more of than is asked for: up to 8 MiB where disks are quick.
+    posix_fadvise(file_, 0, 0, POSIX_FADV_RANDOM);
+    plan(std::move(parts));
 }
 
-FileReader::~FileReader() {
-    close_past_cache();
+WeightFile::~WeightFile() {
     if (mapping_ != nullptr) {
         munmap(mapping_, static_cast<size_t>(file_size_));
     }
-    if (file_ >= 0) {
-        close(file_);
-    }
-}
-
-bool FileReader::read(char* to, size_t count, uint64_t offset) {
-    if (file_ < 0) {
-        return false;
-    }
-    if (count < MIN_BYTES_PAST_CACHE) {
-        return read_at(file_, to, count, count, offset) == count;
-    }
-    while (count > 0) {
-        const size_t part = std::min(count, static_cast<size_t>(WINDOW_BYTES - offset % WINDOW_BYTES));
-        if (!read_window(to, part, offset)) {
-            return false;
+    for (const int file : {file_, direct_}) {
+        if (file >= 0) {
+            close(file);
         }
-        to += part;
-        count -= part;
-        offset += part;
     }
-    return true;
 }
 
-bool FileReader::read_window(char* to, size_t count, uint64_t offset) {
-    const bool is_new   = !is_cached(count, offset);
-    const int64_t begin = now_ns();
-    const bool is_past  = is_new && is_better_past_cache() && read_past_cache(to, count, offset);
-    if (!is_past && read_at(file_, to, count, count, offset) != count) {
-        return false;
+void WeightFile::plan(std::vector<Part> parts) {
+    if (direct_ >= 0) {
+        parts.erase(std::remove_if(parts.begin(), parts.end(), [](const Part& part) { return part.second >= MIN_BYTES_PAST_CACHE; }), parts.end());
     }
-    if (is_new) {
-        Rate& rate = is_past ? direct_rate_ : cached_rate_;
-        rate.bytes += count;
-        rate.time_ns += now_ns() - begin;
+    std::sort(parts.begin(), parts.end());
+    uint64_t before = 0;
+    for (const auto& [offset, bytes] : parts) {
+        const uint64_t end = std::min(offset + bytes, file_size_);
+        uint64_t begin     = offset;
+        if (!steps_.empty() && begin <= steps_.back().end + MAX_GAP_BYTES) {
+            begin = steps_.back().end;
+        }
+        while (begin < end) {
+            const bool goes_on = !steps_.empty() && begin == steps_.back().end && begin % WINDOW_BYTES != 0;
+            if (!goes_on) {
+                steps_.push_back({begin, begin, before});
+            }
+            const uint64_t step_end = std::min(end, (begin / WINDOW_BYTES + 1) * WINDOW_BYTES);
+            steps_.back().end       = step_end;
+            before += step_end - begin;
+            begin = step_end;
+        }
     }
-    return true;
 }
 
-bool FileReader::is_better_past_cache() {
-    if (is_refused_ || read_before_ == nullptr) {
-        return false;
+void WeightFile::tell_ahead(uint64_t offset) {
+    const auto is_before = [](uint64_t place, const Step& step) { return place < step.end; };
+    const auto step      = std::upper_bound(steps_.begin(), steps_.end(), offset, is_before);
+    if (step == steps_.end()) {
+        return;
     }
-    if (!has_room()) {
-        return true;
+    size_t next = next_step_;
+    while (next < steps_.size() && steps_[next].before <= step->before + AHEAD_BYTES) {
+        if (next_step_.compare_exchange_weak(next, next + 1)) {
+            const Step& told = steps_[next++];
+            posix_fadvise(file_, static_cast<off_t>(told.begin), static_cast<off_t>(told.end - told.begin), POSIX_FADV_WILLNEED);
+        }
     }
-    if (*read_before_ >= file_size_) {
-        return false;
-    }
-    if (direct_rate_.bytes < MEASURED_BYTES || cached_rate_.bytes < MEASURED_BYTES) {
-        return direct_rate_.bytes <= cached_rate_.bytes;
-    }
-    return direct_rate_.bytes_per_ns() >= MIN_GAIN * cached_rate_.bytes_per_ns();
-}
-
-// For a copy in the cache, and for the weights where they are read for the first time.
-bool FileReader::has_room() {
-    if (free_bytes_ == 0) {
-        free_bytes_ = available_bytes();
-    }
-    return free_bytes_ >= (*read_before_ < file_size_ ? 2 : 1) * file_size_;
 }
 
 // Half of it or more. The system calls every page cached where the file is another user's and may not be written.
-bool FileReader::is_cached(size_t count, uint64_t offset) const {
+bool WeightFile::is_cached(size_t count, uint64_t offset) const {
     if (mapping_ == nullptr || offset + count > file_size_) {
         return true;
     }
@@ -179,48 +172,65 @@ bool FileReader::is_cached(size_t count, uint64_t offset) const {
     return static_cast<size_t>(cached) * 2 >= page_count;
 }
 
+// A file system that refuses once is not asked again.
+void WeightFile::refuse_past_cache() {
+    is_refused_ = true;
+    posix_fadvise(file_, 0, 0, POSIX_FADV_NORMAL);
+}
+
+FileReader::FileReader(WeightFile& file) : file_(file) {}
+
+FileReader::~FileReader() {
+    std::free(buffer_);
+}
+
+bool FileReader::read(char* to, size_t count, uint64_t offset) {
+    if (file_.file_ < 0) {
+        return false;
+    }
+    const bool is_small = count < MIN_BYTES_PAST_CACHE;
+    while (count > 0) {
+        const size_t part = std::min(count, static_cast<size_t>(WINDOW_BYTES - offset % WINDOW_BYTES));
+        file_.tell_ahead(offset);
+        const bool is_past = !is_small && read_past_cache(to, part, offset);
+        if (!is_past && read_at(file_.file_, to, part, part, offset) != part) {
+            return false;
+        }
+        to += part;
+        count -= part;
+        offset += part;
+    }
+    return true;
+}
+
 // By way of a buffer: tensors lie differently in files and in memory.
 bool FileReader::read_past_cache(char* to, size_t count, uint64_t offset) {
-    if (!open_past_cache()) {
+    if (file_.direct_ < 0 || file_.is_refused_ || file_.is_cached(count, offset)) {
         return false;
+    }
+    if (buffer_ == nullptr) {
+        buffer_ = static_cast<char*>(std::aligned_alloc(ALIGNMENT, WINDOW_BYTES));
     }
     const size_t before = static_cast<size_t>(offset % ALIGNMENT);
     const size_t enough = before + count;
     const size_t bytes  = (enough + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (read_at(direct_, buffer_, bytes, enough, offset - before) < enough) {
-        close_past_cache();
+    if (buffer_ == nullptr || read_at(file_.direct_, buffer_, bytes, enough, offset - before) < enough) {
+        file_.refuse_past_cache();
         return false;
     }
     std::memcpy(to, buffer_ + before, count);
     bytes_past_cache_ += count;
-    *read_before_ += count;
+    *file_.read_before_ += count;
     return true;
-}
-
-bool FileReader::open_past_cache() {
-    if (direct_ < 0) {
-        direct_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-        buffer_ = static_cast<char*>(std::aligned_alloc(ALIGNMENT, WINDOW_BYTES));
-        if (direct_ < 0 || buffer_ == nullptr) {
-            close_past_cache();
-        }
-    }
-    return direct_ >= 0;
-}
-
-void FileReader::close_past_cache() {
-    is_refused_ = true;
-    if (direct_ >= 0) {
-        close(direct_);
-        direct_ = -1;
-    }
-    std::free(buffer_);
-    buffer_ = nullptr;
 }
 
 #else
 
-FileReader::FileReader(const std::string&) {}
+WeightFile::WeightFile(const std::string&, std::vector<Part>, uint64_t) {}
+
+WeightFile::~WeightFile() = default;
+
+FileReader::FileReader(WeightFile&) {}
 
 FileReader::~FileReader() = default;
 
@@ -232,12 +242,13 @@ bool FileReader::read(char*, size_t, uint64_t) {
 
 }  // namespace atelier
 
-int64_t atelier_read_file(const char* path, uint64_t offset, void* to, size_t count) {
+int64_t atelier_read_file(const char* path, uint64_t offset, void* to, size_t count, uint64_t announced, uint64_t free_bytes) {
     if (path == nullptr || to == nullptr) {
         return -1;
     }
     try {
-        atelier::FileReader reader(path);
+        atelier::WeightFile file(path, {{offset, announced}}, free_bytes);
+        atelier::FileReader reader(file);
         return reader.read(static_cast<char*>(to), count, offset) ? static_cast<int64_t>(reader.bytes_past_cache()) : -1;
     } catch (...) {
         return -1;

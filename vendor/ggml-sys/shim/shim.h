@@ -525,9 +525,10 @@ atelier_status atelier_convert(const char* input,
                                const atelier_callbacks* callbacks,
                                uint64_t* bytes);
 
-// Reads a part of a file as weights are read (file_reader.h). Returns how many of its bytes did not come through the system's cache; -1 where not
-// all of it could be read so, which is always so elsewhere than on Linux.
-int64_t atelier_read_file(const char* path, uint64_t offset, void* to, size_t count);
+// Reads a part of a file as weights are read (file_reader.h), whose first `announced` bytes from `offset` on are what a load will read of it.
+// `free_bytes`: memory that is free; 0 asks the system. Returns how many of the bytes did not come through the system's cache; -1 where not all of
+// it could be read so, which is always so elsewhere than on Linux.
+int64_t atelier_read_file(const char* path, uint64_t offset, void* to, size_t count, uint64_t announced, uint64_t free_bytes);
 
 // Opens a model. `encoders` identifies the text encoders: contexts with an equal one share encodings. Without `conditioning`, which may be
 // null, nothing is cached.

@@ -763,7 +763,7 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         bytes: *mut u64,
     ) -> atelier_status;
-    pub fn atelier_read_file(path: *const c_char, offset: u64, to: *mut c_void, count: usize) -> i64;
+    pub fn atelier_read_file(path: *const c_char, offset: u64, to: *mut c_void, count: usize, announced: u64, free_bytes: u64) -> i64;
     pub fn atelier_context_new(
         params: *const sd_ctx_params_t,
         conditioning: *const atelier_conditioning_cache,
