@@ -148,6 +148,12 @@ impl Icon {
 /// Adds the icons' font.
 pub(crate) fn add_font(fonts: &mut FontDefinitions) {
     fonts.font_data.insert(FONT.into(), Arc::new(FontData::from_static(LUCIDE_FONT_BYTES)));
+    // Hints are for letters: looking for these among pictures takes a part of the window's start.
+    for name in [FONT, "NotoEmoji-Regular", "emoji-icon-font"] {
+        if let Some(font) = fonts.font_data.get_mut(name) {
+            Arc::make_mut(font).tweak.hinting = Some(false);
+        }
+    }
     fonts.families.insert(FontFamily::Name(FONT.into()), vec![FONT.into()]);
 }
 

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use eframe::egui::{Context, Plugin, RawInput};
+use eframe::egui::{Context, Plugin, RawInput, ViewportId};
 
 /// Most of the processor that drawing may take while a job computes, 0 to 1.
 const MAX_SHARE: f64 = 0.05;
@@ -82,8 +82,6 @@ type Clock = Box<dyn Fn() -> f64 + Send + Sync>;
 pub(crate) struct FramePace {
     pace: Pace,
     clock: Clock,
-    /// Frames since the start.
-    frames: u64,
     /// Time of the last look at what drawing takes.
     looked_secs: f64,
     /// Frames, and seconds that the threads that draw have taken, at the last look.
@@ -102,21 +100,21 @@ impl Default for FramePace {
 
 impl FramePace {
     fn new(cores: f64, clock: Clock) -> Self {
-        Self { pace: Pace::new(cores), clock, frames: 0, looked_secs: f64::NEG_INFINITY, drawn: None, is_told: false }
+        Self { pace: Pace::new(cores), clock, looked_secs: f64::NEG_INFINITY, drawn: None, is_told: false }
     }
 
-    /// There are so many threads of the processor, and those that draw have taken so many seconds
-    /// since the start; `None` where the system does not say.
-    fn looked(&mut self, cores: f64, secs: Option<f64>) {
+    /// There are so many threads of the processor, and those that draw have taken so many seconds for
+    /// all `frames` since the start; `None` where the system does not say.
+    fn looked(&mut self, cores: f64, frames: u64, secs: Option<f64>) {
         self.pace.cores = cores;
         let Some(secs) = secs else { return };
-        let Some((frames, before)) = self.drawn.replace((self.frames, secs)) else { return };
-        if self.frames > frames {
+        let Some((frames_before, before)) = self.drawn.replace((frames, secs)) else { return };
+        if frames > frames_before {
             if !self.is_told {
                 // What the clock says leaves out what other threads draw.
                 (self.is_told, self.pace.cost_secs) = (true, 0.0);
             }
-            self.pace.measured((secs - before) / (self.frames - frames) as f64);
+            self.pace.measured((secs - before) / (frames - frames_before) as f64);
         }
     }
 }
@@ -127,7 +125,6 @@ impl Plugin for FramePace {
     }
 
     fn input_hook(&mut self, _: &Context, input: &mut RawInput) {
-        self.frames += 1;
         self.pace.frame_begins((self.clock)(), !input.events.is_empty());
     }
 }
@@ -156,7 +153,9 @@ pub(crate) fn set_computing(ctx: &Context, is_computing: bool) -> bool {
 /// The processor has so many threads, and those that draw have taken so many seconds of it since the
 /// start; `None` where the system does not say. May be called from any thread.
 pub(crate) fn looked(ctx: &Context, cores: f64, secs: Option<f64>) {
-    ctx.with_plugin(|it: &mut FramePace| it.looked(cores, secs));
+    // Not passes: a frame whose layout changes has two.
+    let frames = ctx.cumulative_frame_nr_for(ViewportId::ROOT);
+    ctx.with_plugin(|it: &mut FramePace| it.looked(cores, frames, secs));
 }
 
 /// The last frame took so many seconds by the clock, which counts where the system says nothing
@@ -231,15 +230,39 @@ mod tests {
     fn the_cost_is_what_all_threads_that_draw_take_where_the_system_tells() {
         let mut pace = FramePace::new(1.0, Box::new(|| 0.0));
         pace.pace.measured(0.004);
-        pace.looked(2.0, None);
-        pace.looked(2.0, Some(100.0));
+        pace.looked(2.0, 7, None);
+        pace.looked(2.0, 7, Some(100.0));
         assert_eq!(pace.pace.cores, 2.0);
         assert!(!pace.is_told && pace.pace.cost_secs == 0.004, "what they took before is not known");
-        pace.looked(2.0, Some(100.1));
+        pace.looked(2.0, 7, Some(100.1));
         assert!(!pace.is_told, "nothing was drawn");
-        pace.frames += 4;
-        pace.looked(2.0, Some(100.2));
+        pace.looked(2.0, 11, Some(100.2));
         assert!(pace.is_told && (pace.pace.cost_secs - 0.025).abs() < 1e-9, "{}", pace.pace.cost_secs);
+    }
+
+    /// Its bars move, so each has a layout of its own.
+    #[test]
+    fn a_frame_of_two_passes_costs_what_both_take() {
+        let ctx = Context::default();
+        ctx.add_plugin(FramePace::default());
+        let frame = || {
+            let draw = |ctx: &Context| {
+                if ctx.current_pass_index() == 0 {
+                    ctx.request_discard("a bar moves");
+                }
+            };
+            let mut output = ctx.run_pass(RawInput::default(), draw);
+            // There is no graphics card.
+            output.textures_delta.clear();
+        };
+        frame();
+        looked(&ctx, 2.0, Some(10.0));
+        for _ in 0..4 {
+            frame();
+        }
+        looked(&ctx, 2.0, Some(10.1));
+        let cost = ctx.with_plugin(|it: &mut FramePace| it.pace.cost_secs).unwrap();
+        assert!((cost - 0.025).abs() < 1e-9, "{cost}");
     }
 
     #[test]
