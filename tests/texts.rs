@@ -44,6 +44,7 @@ const NAMES: &[&str] = &[
     "Hugging Face",
     "Inter",
     "Lucide",
+    "NotoEmoji-Regular",
     "Lanczos",
     "OpenRaster",
     // Of a thread and of a plugin, which nobody reads.

@@ -8,6 +8,9 @@ use lucide_icons::{Icon as Glyph, LUCIDE_FONT_BYTES};
 
 /// Name of the icons' font.
 const FONT: &str = "Lucide";
+/// Names of egui's own fonts of pictures.
+const EMOJI: &str = "NotoEmoji-Regular";
+const MORE_EMOJI: &str = "emoji-icon-font";
 /// Size of an icon, in points.
 const SIDE: f32 = 16.0;
 /// Size of one that stands alone, in points.
@@ -149,7 +152,7 @@ impl Icon {
 pub(crate) fn add_font(fonts: &mut FontDefinitions) {
     fonts.font_data.insert(FONT.into(), Arc::new(FontData::from_static(LUCIDE_FONT_BYTES)));
     // Hints are for letters: looking for these among pictures takes a part of the window's start.
-    for name in [FONT, "NotoEmoji-Regular", "emoji-icon-font"] {
+    for name in [FONT, EMOJI, MORE_EMOJI] {
         if let Some(font) = fonts.font_data.get_mut(name) {
             Arc::make_mut(font).tweak.hinting = Some(false);
         }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use super::arithmetic::{int8_formats, int8_level_of, level_of, supported};
-use super::packed_weights::{forget_packed, keep_packed, packed_convolution_bytes, packed_product_bytes, packed_total, set_keeps_packed};
+use super::packed_weights::{forget_packed, keep_packed, keeps_packed, packed_total, set_keeps_packed};
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::Processor;
 use atelier_core::time::WeightType;
@@ -101,7 +101,7 @@ pub(crate) fn is_every_type_in_int8() -> bool {
 }
 
 /// The instructions for products of eight bits; `None` where there are none.
-pub(super) fn int8_level() -> Option<Int8Level> {
+fn int8_level() -> Option<Int8Level> {
     Int8Level::ALL.get(INT8_LEVEL.load(Ordering::Acquire)).copied()
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn kernels_names() -> Vec<&'static str> {
 }
 
 /// The chosen functions. A table with none is not registered.
-pub(super) fn chosen() -> Option<&'static Kernels> {
+fn chosen() -> Option<&'static Kernels> {
     // SAFETY: null or a reference to a constant.
     unsafe { CHOSEN.load(Ordering::Acquire).as_ref() }
 }
@@ -137,7 +137,7 @@ fn rows(raw: &atelier_rows) -> Rows {
 
 /// The product in eight bits; `None` where weights are in another form, or in one that is not
 /// multiplied so, or activations are not aligned.
-pub(super) fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
+fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let format = match weights.format {
         ATELIER_FORMAT_Q8_0 => Format::Q8_0,
@@ -165,13 +165,13 @@ pub(super) fn int8_product(raw: &atelier_product) -> Option<Int8Product> {
     })
 }
 
-pub(super) fn product_of(raw: &atelier_product) -> Product {
+fn product_of(raw: &atelier_product) -> Product {
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let (weights, activations) = (rows(weights), rows(activations));
     Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) }
 }
 
-pub(super) fn shape_of(raw: &atelier_convolution) -> Shape {
+fn shape_of(raw: &atelier_convolution) -> Shape {
     Shape {
         width: raw.width,
         height: raw.height,
@@ -186,7 +186,7 @@ pub(super) fn shape_of(raw: &atelier_convolution) -> Shape {
     }
 }
 
-pub(super) fn convolution_of<'a>(raw: &atelier_convolution, shape: &'a Shape) -> Convolution<'a> {
+fn convolution_of<'a>(raw: &atelier_convolution, shape: &'a Shape) -> Convolution<'a> {
     let &atelier_convolution { ref weights, image, out, epilogue: last, .. } = raw;
     Convolution { shape, weights: rows(weights), image, out, epilogue: epilogue(last) }
 }
@@ -316,6 +316,24 @@ unsafe extern "C" fn transpose_values(
 ) -> atelier_status {
     // SAFETY: see above.
     computed(|kernels| unsafe { transpose(kernels, from, from_stride, rows, columns, to, to_stride) })
+}
+
+/// The functions, where packed weights are kept.
+fn keeping() -> Option<&'static Kernels> {
+    chosen().filter(|_| keeps_packed())
+}
+
+unsafe extern "C" fn packed_product_bytes(product: *const atelier_product) -> usize {
+    // SAFETY: see above; no value is read.
+    let (Some(kernels), Some(raw)) = (keeping(), unsafe { product.as_ref() }) else { return 0 };
+    let is_in_int8 = int8_level().is_some() && int8_product(raw).is_some();
+    if is_in_int8 { 0 } else { product_of(raw).packed_bytes(kernels) }
+}
+
+unsafe extern "C" fn packed_convolution_bytes(convolution: *const atelier_convolution) -> usize {
+    // SAFETY: see above; no value is read.
+    let (Some(kernels), Some(raw)) = (keeping(), unsafe { convolution.as_ref() }) else { return 0 };
+    convolution_of(raw, &shape_of(raw)).packed_bytes(kernels)
 }
 
 const fn operation(multiplies: bool) -> Operation {

@@ -1,12 +1,9 @@
-//! Packed weights that the processor keeps from step to step: the part of the table of kernels that
-//! says how large they are, and of which memory they are kept.
+//! Packed weights that the processor keeps from step to step: whether, and of which memory.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cpu_kernels::{chosen, convolution_of, int8_level, int8_product, product_of, shape_of};
-use atelier_kernels::{Kernels, packed_weights};
-use ggml_sys::{atelier_convolution, atelier_product};
+use atelier_kernels::packed_weights;
 
 /// Packed weights are kept where a job has memory for them.
 static KEEPS_PACKED: AtomicBool = AtomicBool::new(false);
@@ -22,29 +19,11 @@ pub(crate) fn keeps_packed() -> bool {
     KEEPS_PACKED.load(Ordering::Acquire)
 }
 
-/// The functions, where packed weights are kept.
-fn keeping() -> Option<&'static Kernels> {
-    chosen().filter(|_| keeps_packed())
-}
-
-// SAFETY of all functions below: the shim passes a struct whose sizes are those of ggml's tensors,
-// and memory of weights that it holds until it is forgotten.
-
-pub(super) unsafe extern "C" fn packed_product_bytes(product: *const atelier_product) -> usize {
-    // SAFETY: see above; no value is read.
-    let (Some(kernels), Some(raw)) = (keeping(), unsafe { product.as_ref() }) else { return 0 };
-    let is_in_int8 = int8_level().is_some() && int8_product(raw).is_some();
-    if is_in_int8 { 0 } else { product_of(raw).packed_bytes(kernels) }
-}
-
-pub(super) unsafe extern "C" fn packed_convolution_bytes(convolution: *const atelier_convolution) -> usize {
-    // SAFETY: see above; no value is read.
-    let (Some(kernels), Some(raw)) = (keeping(), unsafe { convolution.as_ref() }) else { return 0 };
-    convolution_of(raw, &shape_of(raw)).packed_bytes(kernels)
-}
+// SAFETY of all functions below: the shim passes memory of weights that it holds until it is
+// forgotten.
 
 pub(super) unsafe extern "C" fn keep_packed(start: *const c_void, size: usize, owner: usize, limit: usize) {
-    if keeping().is_some() {
+    if keeps_packed() {
         packed_weights::keep(start.cast(), size, owner, limit);
     }
 }
@@ -131,6 +110,8 @@ mod tests {
             assert!(packed > steps[0].weight_bytes / 2, "{math} {format:?}: {packed}");
             let mut context = open(&params).unwrap();
             let wanted = made(&mut context, &picture);
+            // The decoder's weights stay from here on.
+            assert_eq!(made(&mut context, &picture), wanted);
             let before = denoising_peak();
             limit(&context, u64::MAX);
             assert_eq!(made(&mut context, &picture), wanted, "{math} {format:?}");
