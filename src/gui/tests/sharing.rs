@@ -89,7 +89,7 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     studio.click("Allow");
     assert_eq!(status(address, None), 200);
     assert!(!studio.sees("asks for access") && studio.sees("has access") && studio.sees("Its program calls itself"));
-    revoke_first(&mut studio);
+    press_first(&mut studio, "Revoke");
     assert_eq!(status(address, None), 401, "who was let in may be turned away later");
     assert!(!studio.sees("has access"));
 
@@ -100,11 +100,11 @@ fn a_device_without_a_token_is_let_in_by_hand_and_a_person_gets_a_link_and_a_cod
     let token = link.strip_prefix(&format!("http://{address}/#t=")).unwrap_or_else(|| panic!("{link}"));
     assert_eq!(status(address, Some(token)), 200);
     studio.until("Anna", |app| app.state.sharing.running().is_some_and(|it| it.guests.connected.iter().any(|name| name == "Anna")));
-    studio.click_first("Show code");
+    press_first(&mut studio, "Show code");
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_some());
     studio.harness.check_accessibility();
     studio.fill("Name of the person", "Ben");
-    revoke_first(&mut studio);
+    press_first(&mut studio, "Revoke");
     studio.until("the end of Anna's token", |app| app.state.sharing.running().is_some_and(|it| it.link("Anna").is_none()));
     assert_eq!(status(address, Some(token)), 401, "her phone is shut out");
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Code of Anna for the camera of a phone").is_none());
@@ -140,7 +140,7 @@ fn a_device_stays_let_in_from_one_start_to_the_next_until_that_is_revoked() {
     let address = share_again(&mut studio);
     assert_eq!(status(address, None), 200, "as it was answered");
     assert!(studio.sees("has access"));
-    revoke_first(&mut studio);
+    press_first(&mut studio, "Revoke");
     assert!(status(address, None) == 401 && !studio.sees("has access"));
     studio.until_files_are_read();
     let address = share_again(&mut studio);
@@ -178,10 +178,10 @@ fn add_anna(studio: &mut Studio) -> String {
     link.split_once("#t=").unwrap().1.to_owned()
 }
 
-/// Presses the first "Revoke" by its name alone: a row of somebody who was just heard of may have
-/// moved it since the last frame.
-fn revoke_first(studio: &mut Studio) {
-    let found = studio.harness.query_all_by_label_contains("Revoke").find(|it| it.accesskit_node().role() == Role::Button);
+/// Presses the first button of this name by its name alone: a row of somebody who was just heard of
+/// may have moved it since the last frame.
+fn press_first(studio: &mut Studio, name: &str) {
+    let found = studio.harness.query_all_by_label_contains(name).find(|it| it.accesskit_node().role() == Role::Button);
     found.unwrap().click_accesskit();
     studio.harness.run_ok();
 }
@@ -193,7 +193,7 @@ fn a_token_that_cannot_be_taken_back_is_told_with_a_hint_that_fits() {
     add_anna(&mut studio);
     let file = Paths::beneath(studio.folder.path()).data.join("serve-tokens.json");
     std::fs::write(file, b"{").unwrap();
-    revoke_first(&mut studio);
+    press_first(&mut studio, "Revoke");
     studio.until("the error", |app| app.state.shared.error.is_some());
     let hint = |studio: &Studio| studio.app().state.shared.error.as_ref().unwrap().advice.hint.clone();
     assert_eq!(hint(&studio), "Try again.");
@@ -209,7 +209,7 @@ fn a_token_that_another_process_took_back_is_shown_no_longer() {
     let address = start(&mut studio);
     let token = add_anna(&mut studio);
     assert_eq!(status(address, Some(&token)), 200);
-    studio.click_first("Show code");
+    press_first(&mut studio, "Show code");
     assert!(studio.app().state.sharing.code.is_some());
     let file = Paths::beneath(studio.folder.path()).data.join("serve-tokens.json");
     atelier_core::paths::write_private(&file, b"{}").unwrap();

@@ -107,7 +107,9 @@ mod tests {
                 predicted.into_iter().partition(|it| (it.module, it.phase) == (Module::Diffusion, PhaseKind::Denoising));
             assert!(others.iter().all(|it| it.packed_bytes == 0), "{math} {format:?}");
             let packed = steps[0].packed_bytes;
-            assert!(packed > steps[0].weight_bytes / 2, "{math} {format:?}: {packed}");
+            // What is multiplied in eight bits is packed in another way, and not kept.
+            let is_kept = math != CpuMath::Int8;
+            assert_eq!(packed > steps[0].weight_bytes / 2, is_kept, "{math} {format:?}: {packed}");
             let mut context = open(&params).unwrap();
             let wanted = made(&mut context, &picture);
             // The decoder's weights stay from here on.
@@ -119,7 +121,7 @@ mod tests {
             limit(&context, packed / 2);
             assert_eq!(made(&mut context, &picture), wanted, "{math} {format:?}");
             let kept = denoising_peak() - before;
-            assert!(kept > 0 && kept <= packed / 2, "{math} {format:?}: {kept} of {packed}");
+            assert!((kept > 0 || !is_kept) && kept <= packed / 2, "{math} {format:?}: {kept} of {packed}");
             limit(&context, 0);
             assert_eq!(made(&mut context, &picture), wanted, "{math} {format:?}");
             assert_eq!(denoising_peak(), before, "{math} {format:?}");
